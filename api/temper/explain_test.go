@@ -71,21 +71,21 @@ func TestWhySaysWhatHappensAndWhatToDo(t *testing.T) {
 		"it waits for its agent": {
 			node.Node{ProvisionState: node.DeployWait, Operation: wait},
 			explain.Facts{Covered: true, Fleet: alive},
-			"Node n1 is wait call-back, operation 12 (deploy) is waiting since 2030-01-02 03:01:05Z (3m). It is asked for by ann, on conductor c1 (last heartbeat 2s ago). " +
+			"Node n1 is wait call-back, operation 12 (deploy) is waiting since 2030-01-02 03:01:05Z (3m). The operation is asked for by ann, on conductor c1 (last heartbeat 2s ago). " +
 				"It waits for the agent's call after boot. Now: step deploy.deploy, until 2030-01-02 03:31:05Z at the latest (in 27m). Next: the operation ends, and the node is active. " +
 				"You can: temper operation watch 12; temper operation cancel 12.",
 		},
 		"its step waits for the power": {
 			node.Node{ProvisionState: node.Deploying, Operation: slow, PowerState: node.PowerOn, PowerReadAt: &before},
 			explain.Facts{Covered: true, Fleet: alive},
-			"Node n1 is deploying, operation 12 (deploy) is running since 2030-01-02 03:01:05Z (3m). It is asked for by ann, on conductor c1 (last heartbeat 2s ago). " +
+			"Node n1 is deploying, operation 12 (deploy) is running since 2030-01-02 03:01:05Z (3m). The operation is asked for by ann, on conductor c1 (last heartbeat 2s ago). " +
 				"Step deploy.deploy: power off asked at 03:01:05Z; the BMC still says On; looked at again every 2s; gives up at 03:31:05Z. " +
-				"Its power: power on, read 3s ago; wanted: power off. Next: the operation ends, and the node is active. You can: temper operation watch 12; temper operation cancel 12.",
+				"Its power: on, read 3s ago; wanted: off. Next: the operation ends, and the node is active. You can: temper operation watch 12; temper operation cancel 12.",
 		},
 		"its agent has not called, and looked itself up": {
 			node.Node{ProvisionState: node.DeployWait, Operation: booted, Agent: &node.Agent{LookedUpAt: &lately}},
 			explain.Facts{Covered: true, Fleet: alive},
-			"Node n1 is wait call-back, operation 12 (deploy) is waiting since 2030-01-02 03:01:05Z (3m). It is asked for by ann, on conductor c1 (last heartbeat 2s ago). " +
+			"Node n1 is wait call-back, operation 12 (deploy) is waiting since 2030-01-02 03:01:05Z (3m). The operation is asked for by ann, on conductor c1 (last heartbeat 2s ago). " +
 				"Step deploy.deploy: medium deploy.iso inserted, power on at 03:01:05Z; at 03:04:02Z its agent looked itself up, and has not called since; gives up at 03:31:05Z. " +
 				"Next: the operation ends, and the node is active. You can: temper operation watch 12; temper operation cancel 12.",
 		},
@@ -98,7 +98,7 @@ func TestWhySaysWhatHappensAndWhatToDo(t *testing.T) {
 			node.Node{ProvisionState: node.DeployHold, Operation: held},
 			explain.Facts{Covered: true, Fleet: dead},
 			"Node n1 is deploy hold, operation 12 (deploy) is holding since 2030-01-02 03:01:05Z (3m). Step raid.apply failed: no disk. " +
-				"It is asked for by ann, last on conductor c1, which is not alive (last heartbeat 40s ago). " +
+				"The operation is asked for by ann, last on conductor c1, which is not alive (last heartbeat 40s ago). " +
 				"It waits for a decision: retry, skip or abort. Next: it fails unless somebody decides, at 2030-01-02 03:31:05Z at the latest (in 27m). " +
 				"You can: temper operation retry 12; temper operation skip 12; temper operation abort 12.",
 		},
@@ -106,21 +106,21 @@ func TestWhySaysWhatHappensAndWhatToDo(t *testing.T) {
 			node.Node{ProvisionState: node.DeployHold, Operation: ending},
 			explain.Facts{Covered: true, Fleet: alive},
 			"Node n1 is deploy hold, operation 12 (deploy) is holding since 2030-01-02 03:01:05Z (3m). " +
-				"It is asked for by ann, on conductor c1 (last heartbeat 2s ago). It is asked to end: cancel by bob (wrong image). " +
+				"The operation is asked for by ann, on conductor c1 (last heartbeat 2s ago). It is asked to end: cancel by bob (wrong image). " +
 				"Next: what it did is undone (eject media, power off), then it ends. You can: temper operation watch 12.",
 		},
 		"its workflow was terminated in the hold": {
 			node.Node{ProvisionState: node.DeployHold, Operation: held},
 			explain.Facts{Covered: true, Fleet: alive, Run: terminated},
 			"Node n1 is deploy hold, operation 12 (deploy) is holding since 2030-01-02 03:01:05Z (3m). " +
-				"Its workflow was terminated at 2030-01-02 03:04:03Z: nobody works on it any more. It is asked for by ann, on conductor c1 (last heartbeat 2s ago). " +
+				"Its workflow was terminated at 2030-01-02 03:04:03Z: nobody works on it any more. The operation is asked for by ann, on conductor c1 (last heartbeat 2s ago). " +
 				"Next: reconciliation ends it some seconds after its workflow has ended, and undoes what it left half done. You can: temper node recover n1.",
 		},
 		"Temporal has lost its workflow": {
 			node.Node{ProvisionState: node.DeployHold, Operation: held},
 			explain.Facts{Covered: true, Fleet: alive, Run: &node.RunStatus{}},
 			"Node n1 is deploy hold, operation 12 (deploy) is holding since 2030-01-02 03:01:05Z (3m). " +
-				"Temporal does not know its workflow: nobody works on it. It is asked for by ann, on conductor c1 (last heartbeat 2s ago). " +
+				"Temporal does not know its workflow: nobody works on it. The operation is asked for by ann, on conductor c1 (last heartbeat 2s ago). " +
 				"Next: reconciliation ends it when Temporal has not known it for some seconds or, where very many are unknown at once, for ten minutes " +
 				`("temper operation recover --lost-temporal --reason WHY" confirms that Temporal has lost its data). You can: temper node recover n1 --force --reason WHY.`,
 		},
@@ -141,7 +141,7 @@ func TestWhySaysWhatHappensAndWhatToDo(t *testing.T) {
 			explain.Facts{Covered: true, Fleet: alive},
 			"Node n1 is wait call-back, operation 12 (deploy) is paused since 2030-01-02 03:01:05Z (3m). " +
 				"It is paused in Temporal since 2030-01-02 03:01:05Z by ann@desk (let me look); no further step begins, and its time limits stop meanwhile. " +
-				"It is asked for by ann, on conductor c1 (last heartbeat 2s ago). Next: step deploy.deploy, when somebody lets it go on. " +
+				"The operation is asked for by ann, on conductor c1 (last heartbeat 2s ago). Next: step deploy.deploy, when somebody lets it go on. " +
 				"You can: temper operation unpause 12; temper operation cancel 12.",
 		},
 		"its activity is paused in the hold, as Temporal says": {
@@ -149,13 +149,13 @@ func TestWhySaysWhatHappensAndWhatToDo(t *testing.T) {
 			explain.Facts{Covered: true, Fleet: alive, Run: &node.RunStatus{Known: true, Open: true, Pause: &node.Pause{What: node.PauseOfActivity, At: since.Add(time.Minute)}}},
 			"Node n1 is deploy hold, operation 12 (deploy) is paused since 2030-01-02 03:02:05Z (2m). " +
 				"It is paused in Temporal since 2030-01-02 03:02:05Z; its step was interrupted, and its time limits stop meanwhile. " +
-				"It is asked for by ann, on conductor c1 (last heartbeat 2s ago). Next: step raid.apply (last error: no disk), when somebody lets it go on. " +
+				"The operation is asked for by ann, on conductor c1 (last heartbeat 2s ago). Next: step raid.apply (last error: no disk), when somebody lets it go on. " +
 				"You can: temper operation unpause 12; temper operation retry 12; temper operation skip 12; temper operation abort 12; temper operation cancel 12.",
 		},
 		"it was unpaused since the row was written": {
 			node.Node{ProvisionState: node.DeployWait, Operation: rests},
 			explain.Facts{Covered: true, Fleet: alive, Run: &node.RunStatus{Known: true, Open: true}},
-			"Node n1 is wait call-back, operation 12 (deploy) is waiting since 2030-01-02 03:01:05Z (3m). It is asked for by ann, on conductor c1 (last heartbeat 2s ago). " +
+			"Node n1 is wait call-back, operation 12 (deploy) is waiting since 2030-01-02 03:01:05Z (3m). The operation is asked for by ann, on conductor c1 (last heartbeat 2s ago). " +
 				"It waits for the agent's call after boot. Now: step deploy.deploy, until 2030-01-02 03:31:05Z at the latest (in 27m). Next: the operation ends, and the node is active. " +
 				"You can: temper operation watch 12; temper operation cancel 12.",
 		},
@@ -163,7 +163,7 @@ func TestWhySaysWhatHappensAndWhatToDo(t *testing.T) {
 			node.Node{ProvisionState: node.DeployWait, Operation: paused, Maintenance: true},
 			explain.Facts{Covered: true, Fleet: alive},
 			"Node n1 is wait call-back, operation 12 (deploy) is waiting since 2030-01-02 03:01:05Z (3m), in maintenance. " +
-				"It is asked for by ann, on conductor c1 (last heartbeat 2s ago). It is paused: maintenance. Next: step deploy.deploy (last error: no answer). " +
+				"The operation is asked for by ann, on conductor c1 (last heartbeat 2s ago). It is paused: maintenance. Next: step deploy.deploy (last error: no answer). " +
 				"You can: temper operation watch 12; temper operation cancel 12; temper node maintenance unset n1.",
 		},
 		"its conductors died of the step": {
@@ -171,7 +171,7 @@ func TestWhySaysWhatHappensAndWhatToDo(t *testing.T) {
 			explain.Facts{Covered: true, Fleet: alive},
 			"Node n1 is deploying, operation 12 (deploy) is waiting since 2030-01-02 03:01:05Z (3m). " +
 				"3 conductors in a row died within 10s of taking up step deploy.deploy: c1 at 2030-01-02 03:03:35Z, c2 at 2030-01-02 03:03:45Z, c3 at 2030-01-02 03:03:55Z. " +
-				"It is asked for by ann, on conductor c1 (last heartbeat 2s ago). It waits for the next try of step deploy.deploy: 3 conductors died of it. " +
+				"The operation is asked for by ann, on conductor c1 (last heartbeat 2s ago). It waits for the next try of step deploy.deploy: 3 conductors died of it. " +
 				"Next: another try of step deploy.deploy, at 2030-01-02 03:31:05Z (in 27m). You can: temper operation watch 12; temper operation cancel 12.",
 		},
 		"it has failed": {
@@ -223,7 +223,7 @@ func TestWhySaysWhatHappensAndWhatToDo(t *testing.T) {
 			},
 			explain.Facts{Covered: true, Undo: &node.Operation{ID: 15, Kind: node.KindUndo, Outcome: node.Failed}},
 			"Node n1 is manageable since 2030-01-02 02:04:05Z (1h), nobody holds it, in maintenance since 2030-01-02 03:01:05Z (3m) (mine). " +
-				"Earlier work has ended, and the hardware refused its undo: eject media (eject virtual media of node n: 400). The undo is tried again only when somebody retries it, " +
+				"The hardware refused the undo of earlier work: eject media (eject virtual media of node n: 400). The undo is tried again only when somebody retries it, " +
 				"changes how the BMC is reached, or starts an operation that boots the node anew; everything else goes on. " +
 				"You can: temper operation retry 15; temper node provide n1; temper node inspect n1; temper node waive n1 --reason WHY; temper node maintenance unset n1.",
 		},
@@ -250,7 +250,7 @@ func TestWhySaysWhatHappensAndWhatToDo(t *testing.T) {
 				"none with driver redfish in the default conductor group has its interfaces and takes work. " +
 				"It is offered to nobody, new work on it is refused, and it is released by itself when one is back. " +
 				"Known conductors: f1 (alive, with driver fake-hardware, ipmi, in the default conductor group, last heartbeat 0s ago). " +
-				"It is asked for by ann, last on conductor c1, which is not alive. " +
+				"The operation is asked for by ann, last on conductor c1, which is not alive. " +
 				"It waits for a conductor with driver redfish in the default conductor group; it fails at 2030-01-02 03:31:05Z if none comes. " +
 				"Next: step deploy.deploy, as soon as such a conductor comes. What to do: " + fault.NoConductor.Row().Do +
 				" You can: temper conductor list; temper conductor --name NAME --enabled-drivers redfish --config FILE; temper operation watch 12; temper operation cancel 12.",
@@ -260,7 +260,7 @@ func TestWhySaysWhatHappensAndWhatToDo(t *testing.T) {
 			explain.Facts{Covered: true, Fleet: alive, System: explain.System{Now: now, Dependencies: explain.Dependencies{Temporal: explain.Answer{Trouble: explain.TemporalAway, Since: since}}}},
 			"Node n1 is wait call-back, operation 12 (deploy) is waiting since 2030-01-02 03:01:05Z (3m). " +
 				"Temporal does not answer since 2030-01-02 03:01:05Z (3m): nodes can be read and changed, and requests are accepted; operations begin and go on when it answers. " +
-				"It is asked for by ann, on conductor c1 (last heartbeat 2s ago). It waits for the agent's call after boot. " +
+				"The operation is asked for by ann, on conductor c1 (last heartbeat 2s ago). It waits for the agent's call after boot. " +
 				"Now: step deploy.deploy, until 2030-01-02 03:01:05Z at the latest (overdue by 3m, because Temporal does not answer). " +
 				"Next: the operation ends, and the node is active. You can: temper operation watch 12; temper operation cancel 12.",
 		},

@@ -33,10 +33,12 @@ func (s *Server) getWhy(c *gin.Context) (int, any, error) {
 		return 0, nil, err
 	}
 	var last, undo, newest *node.Operation
-	if n.Operation == nil {
+	if o := n.Operation; o == nil || o.Kind.Spec().Undoes {
 		if last, err = s.newestEnded(ctx, n, node.OperationKind.Provisions); err != nil {
 			return 0, nil, err
 		}
+	}
+	if n.Operation == nil {
 		if undo, err = s.newestEnded(ctx, n, func(k node.OperationKind) bool { return k.Spec().Undoes }); err != nil {
 			return 0, nil, err
 		}

@@ -78,6 +78,7 @@ type Explanation struct {
 	advises   bool   // Cause is that of a failure that somebody has to mend
 	uncovered bool   // no conductor covers the node
 	exact     bool   // Next happens at NextAt; otherwise NextAt is the latest time
+	usually   string // the second half of Usual
 	away      string // the part of Temper without which nothing goes on, and what is wrong with it; "" = all are there
 	now       time.Time
 }
@@ -138,7 +139,7 @@ func label(n *node.Node) string {
 func (e *Explanation) Paragraph(commands []string) string {
 	out := append([]string{e.subject}, e.Trouble...)
 	if e.Who != "" {
-		out = append(out, "It is "+e.Who)
+		out = append(out, "The operation is "+e.Who)
 	}
 	if e.Asked != "" {
 		out = append(out, "It is asked to end: "+e.Asked)
@@ -154,7 +155,7 @@ func (e *Explanation) Paragraph(commands []string) string {
 		out = append(out, "It waits for "+e.WaitingFor+otherwise(e.Otherwise))
 	}
 	if e.Power.SeenAt != nil || e.Power.Wanted != "" {
-		out = append(out, "Its power: "+e.Power.Text)
+		out = append(out, "Its power: "+strings.ReplaceAll(e.Power.Text, "power ", ""))
 	}
 	out = append(out, e.Notes...)
 	if e.Now != "" && !e.Story.running {
@@ -167,8 +168,12 @@ func (e *Explanation) Paragraph(commands []string) string {
 		}
 		out = append(out, next)
 	}
-	if e.Usual != "" && !slices.Contains(e.Trouble, unusual+e.Usual) {
-		out = append(out, "Meanwhile "+e.Usual)
+	switch {
+	case e.Usual == "", slices.Contains(e.Trouble, unusual+e.Usual):
+	case e.Story.running && e.Story.Wait == nil: // it tells since when the step runs
+		out = append(out, capital(e.usually))
+	default:
+		out = append(out, capital(e.Usual))
 	}
 	out = append(out, e.advice()...)
 	if e.choosing != "" {

@@ -49,13 +49,14 @@ func TestAStepThatTakesUnusuallyLongIsTrouble(t *testing.T) {
 	require.Equal(t, words, e.Usual)
 	require.Contains(t, e.Trouble, "It takes unusually long: "+words)
 	require.Contains(t, e.Paragraph(nil), ". It takes unusually long: "+words+". ")
-	require.NotContains(t, e.Paragraph(nil), "Meanwhile")
+	require.NotContains(t, e.Paragraph(nil), ". Usually")
 
 	later := now.Add(time.Hour)
 	o.UsualUntil = &later
 	e = explain.Node(&node.Node{Name: "n1", ProvisionState: node.Deploying, Operation: o}, f)
 	require.NotContains(t, e.Trouble, "It takes unusually long: "+words)
-	require.Contains(t, e.Paragraph(nil), "Meanwhile "+words)
+	require.Contains(t, e.Paragraph(nil), ". Step deploy.write_image runs since ")
+	require.Contains(t, e.Paragraph(nil), ". Usually 95 % end within 4m (the latest 57 ", "the time is told once")
 
 	o.Steps[0].Usual = &node.Usual{MS: 1500, Samples: 3, Basis: node.UsualOfStep}
 	e = explain.Node(&node.Node{Name: "n1", ProvisionState: node.Deploying, Operation: o}, f)
@@ -104,4 +105,38 @@ func TestWhatEndsIsSoSinceThen(t *testing.T) {
 	require.Equal(t, &failed, explain.Node(&n, explain.Facts{Now: now, Covered: true}).Since)
 	o.Cause, o.Error, o.Asked, o.AskedAt = "", "", node.AskCancel, &asked
 	require.Equal(t, &asked, explain.Node(&n, explain.Facts{Now: now, Covered: true}).Since)
+}
+
+// It failed long after it was accepted: without the time of that, no time is told.
+func TestOfAFailureWithoutATimeNoneIsTold(t *testing.T) {
+	now := time.Now()
+	o := &node.Operation{ID: 7, Kind: node.KindDeploy, Phase: node.Undoing, AcceptedAt: now.Add(-time.Hour), Cause: fault.NoConductor, Error: "no conductor came"}
+	e := explain.Node(&node.Node{Name: "n1", ProvisionState: node.Deploying, Operation: o}, explain.Facts{Now: now, Covered: true})
+	require.Nil(t, e.Since)
+	require.Contains(t, e.Paragraph(nil), "failed: no conductor came; undoing. Next: it ends and can be retried.")
+}
+
+// While an undo of its own holds the node, people are told why the node failed and what they can do afterwards.
+func TestAnUndoSaysWhatFailedBefore(t *testing.T) {
+	now := time.Now()
+	o := &node.Operation{ID: 8, Kind: node.KindUndo, Phase: node.Running, AcceptedAt: now}
+	n := &node.Node{Name: "n1", ProvisionState: node.DeployFailed, LastError: "no answer in time.", Operation: o}
+	f := explain.Facts{Now: now, Covered: true, Previous: &node.Operation{ID: 7, Kind: node.KindDeploy, Outcome: node.Failed}}
+	e := explain.Node(n, f)
+	words := e.Paragraph(nil)
+	require.Contains(t, words, "Operation 7 (deploy) failed: no answer in time. ")
+	require.Contains(t, words, "; then operation 7 (deploy) can be retried.")
+	f.Previous.Outcome = node.Succeeded
+	e = explain.Node(n, f)
+	require.NotContains(t, e.Paragraph(nil), "operation 7")
+}
+
+func TestANodeWhoseAgentWorksDoesNotWaitForItsCall(t *testing.T) {
+	now := time.Now()
+	o := &node.Operation{
+		ID: 7, Kind: node.KindDeploy, Phase: node.Running, AcceptedAt: now, StepWait: &node.Wait{For: node.WaitCommand, Since: now},
+		Steps: []node.Step{{Interface: "deploy", Step: node.StepWriteImage, State: node.StepRunning, StartedAt: &now}},
+	}
+	e := explain.Node(&node.Node{Name: "n1", ProvisionState: node.DeployWait, Operation: o}, explain.Facts{Now: now, Covered: true})
+	require.Equal(t, "wait call-back while its agent works, operation 7 (deploy) is running", e.What)
 }

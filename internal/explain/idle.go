@@ -119,7 +119,7 @@ func (e *Explanation) owed(n *node.Node, f Facts) {
 		if !isTold {
 			because = text.Because(told(n.OwedError))
 		}
-		e.Trouble = append(e.Trouble, fmt.Sprintf("Earlier work has ended, and the hardware refused its undo: %s%s. The undo is tried again only when somebody retries it, "+
+		e.Trouble = append(e.Trouble, fmt.Sprintf("The hardware refused the undo of earlier work: %s%s. The undo is tried again only when somebody retries it, "+
 			"changes how the BMC is reached, or starts an operation that boots the node anew; everything else goes on", node.UndoList(n.Owed), because))
 		return
 	case !isTold:

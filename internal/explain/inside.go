@@ -44,7 +44,7 @@ func (e *Explanation) Lines(n *node.Node) (headline string, facts []Line) {
 	}
 	if o := n.Operation; o != nil {
 		if w := o.LiveWait(); w != nil {
-			add("Its step waits", WaitSentence(w, AgentNotRead, text.Moment))
+			add("Its step waits", waitSentence(w, AgentNotRead, e.now, text.Moment))
 		}
 	}
 	for _, t := range e.Trouble {

@@ -47,7 +47,7 @@ func (e *Explanation) operation(n *node.Node, o *node.Operation, f Facts) {
 		e.canMend(n, o)
 		e.canDecide(o, step)
 	default:
-		e.working(n, o)
+		e.working(n, o, f)
 	}
 }
 
@@ -57,7 +57,11 @@ func (e *Explanation) name(n *node.Node, o *node.Operation) string {
 	if e.inside {
 		return words
 	}
-	return string(n.ProvisionState) + ", " + words
+	state := string(n.ProvisionState)
+	if w := o.LiveWait(); node.Waits(n.ProvisionState) && w != nil && w.For == node.WaitCommand {
+		state += " while its agent works" // Ironic's state does not tell that the agent has called
+	}
+	return state + ", " + words
 }
 
 // lostWorkflow explains an operation whose workflow is over or not known to Temporal,
@@ -119,13 +123,14 @@ func (e *Explanation) paused(n *node.Node, o *node.Operation, p *node.Pause) {
 }
 
 // working explains an operation that goes on or waits.
-func (e *Explanation) working(n *node.Node, o *node.Operation) {
+func (e *Explanation) working(n *node.Node, o *node.Operation, f Facts) {
 	e.Now, e.Next = e.nowAndNext(n, o)
 	e.usual(o)
 	if step := o.CurrentStep(); step != nil && o.Blocked == node.BlockedDeaths {
 		e.Trouble = append(e.Trouble, told(step.LastError))
 		e.Next, e.exact = "another try of step "+step.Name(), true
 	}
+	e.before(n, o, f)
 	if o.Blocked == node.BlockedNoConductor {
 		e.Next += ", as soon as such a conductor comes"
 		e.Otherwise = e.failsWithoutConductor(o, text.Moment)
@@ -135,6 +140,16 @@ func (e *Explanation) working(n *node.Node, o *node.Operation) {
 		e.can(Action{Do: UnholdNode})
 	}
 	e.can(Action{Do: CancelOperation, Operation: o.ID})
+}
+
+// before says, while o undoes what an earlier operation left, why that one failed and that it can be retried afterwards.
+func (e *Explanation) before(n *node.Node, o *node.Operation, f Facts) {
+	p := f.Previous
+	if p == nil || p.Outcome != node.Failed || !o.Kind.Spec().Undoes || !node.Fails(n.ProvisionState) || n.LastError == "" {
+		return
+	}
+	e.Trouble = append(e.Trouble, fmt.Sprintf("Operation %d (%s) failed: %s", p.ID, p.Kind, toldOf(p, n.LastError)))
+	e.Next += fmt.Sprintf("; then operation %d (%s) can be retried", p.ID, p.Kind)
 }
 
 // ending explains an operation that was asked to end, or that undoes what it did.
@@ -157,6 +172,9 @@ func (e *Explanation) ending(n *node.Node, o *node.Operation) {
 	if o.Cause != "" {
 		outcome = node.Failed
 		e.What = fmt.Sprintf("%s failed: %s; undoing", e.name(n, o), told(o.Error))
+		if !o.Asked.Ends() {
+			e.Since = nil // it failed long after it was accepted
+		}
 		for i := range o.Steps {
 			if s := &o.Steps[i]; s.State == node.StepFailed && s.EndedAt != nil {
 				e.Since = s.EndedAt
@@ -166,8 +184,11 @@ func (e *Explanation) ending(n *node.Node, o *node.Operation) {
 	if left := node.UndoAtEnd(o, outcome); len(left) > 0 {
 		e.Next = "what it did is undone (" + node.UndoList(left) + "), then it ends"
 	}
-	if o.Asked == node.AskDelete {
+	switch {
+	case o.Asked == node.AskDelete:
 		e.Next += " and the node is given back"
+	case outcome == node.Failed && !o.Kind.Spec().Undoes:
+		e.Next += " and can be retried"
 	}
 	aborted := o.Asked == node.AskAbort && o.Phase != node.Undoing
 	if s := o.CurrentStep(); aborted && s != nil && s.State == node.StepRunning {

@@ -108,9 +108,9 @@ func TestAWrongPasswordIsToldOnce(t *testing.T) {
 	e := Node(n, Facts{Now: time.Now(), Covered: true, Previous: deploy, Undo: failed(8, node.KindUndo, fault.BMCWrongPassword)})
 	words := e.Paragraph(nil)
 	require.Equal(t, 1, strings.Count(words, "401"), words)
-	require.Contains(t, words, "Earlier work has ended, and the hardware refused its undo: power off. The undo is tried again only when somebody retries it")
+	require.Contains(t, words, "The hardware refused the undo of earlier work: power off. The undo is tried again only when somebody retries it")
 	e = Node(n, Facts{Now: time.Now(), Covered: true, Previous: deploy, Undo: failed(8, node.KindUndo, fault.BMCRefuses)})
-	require.Contains(t, e.Paragraph(nil), "refused its undo: power off ("+n.OwedError+")", "another cause is told")
+	require.Contains(t, e.Paragraph(nil), "refused the undo of earlier work: power off ("+n.OwedError+")", "another cause is told")
 }
 
 // Who has set the password since the failure is not asked for it again: the retry comes first.

@@ -2,6 +2,8 @@ package explain
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
@@ -19,7 +21,7 @@ func (e *Explanation) silence(n *node.Node) {
 	switch {
 	case n.Operation != nil && n.Operation.LiveWait().Silent(): // its story says since when and why
 		words = "The BMC is silent; " + who
-	case e.Cause != fault.BMCSilent: // whose error is told already
+	case e.Cause != fault.BMCSilent && !e.tells(told(s.Seen)): // otherwise the error is told already
 		words += text.Because(text.Clause(told(s.Seen)))
 	}
 	if s.NextAt.After(e.now) {
@@ -29,4 +31,9 @@ func (e *Explanation) silence(n *node.Node) {
 	if e.Cause == "" {
 		e.Cause = fault.BMCSilent
 	}
+}
+
+// tells reports whether one of the sentences about trouble contains words.
+func (e *Explanation) tells(words string) bool {
+	return slices.ContainsFunc(e.Trouble, func(s string) bool { return strings.Contains(s, words) })
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"go.temper.dev/temper/internal/node"
@@ -97,8 +98,8 @@ func steps(o *node.Operation, others []Moment, now time.Time) (out []Moment) {
 		took := text.Span(until.Sub(*s.StartedAt))
 		between := slices.ContainsFunc(others, func(m Moment) bool { return m.At.After(*s.StartedAt) && m.At.Before(until) })
 		how := string(s.State)
-		if s.State == node.StepFailed && s.LastError != "" {
-			how += ": " + told(s.LastError)
+		if why := told(s.LastError); s.State == node.StepFailed && why != "" && !says(others, s.Name(), why) {
+			how += ": " + why
 		}
 		switch {
 		case s.EndedAt == nil:
@@ -115,6 +116,11 @@ func steps(o *node.Operation, others []Moment, now time.Time) (out []Moment) {
 		}
 	}
 	return out
+}
+
+// says reports whether a line about the step contains words.
+func says(lines []Moment, step, words string) bool {
+	return slices.ContainsFunc(lines, func(m Moment) bool { return m.Step == step && strings.Contains(m.Text, words) })
 }
 
 // endOf are the entries that end a wait.

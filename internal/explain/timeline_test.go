@@ -51,7 +51,7 @@ func TestATimelineFoldsWhatIsIdle(t *testing.T) {
 		"16:20:00 held for a decision about step deploy.deploy: no disk",
 		"16:30:00 asked by ada: cancel",
 		"16:40:00 40 min waiting for the agent's call after boot",
-		"17:20:00 step deploy.deploy: failed: no disk after 3 h 17 min",
+		"17:20:00 step deploy.deploy: failed after 3 h 17 min",
 		"17:20:00 deploy failed after 3 h 20 min: no disk",
 	}, lines)
 }

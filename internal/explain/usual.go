@@ -23,7 +23,8 @@ func (e *Explanation) usual(o *node.Operation) {
 		runs = fmt.Sprintf("step %s runs for %s", step.Name(), text.Duration(ran))
 	}
 	if step.Usual != nil {
-		e.Usual = runs + "; " + step.Usual.Words()
+		e.usually = step.Usual.Words()
+		e.Usual = runs + "; " + e.usually
 	}
 	if e.away != "" { // what takes long is that nothing goes on
 		return
@@ -54,7 +55,10 @@ func (e *Explanation) pace(w *node.Wait) string {
 	}
 	ran := w.SeenAt.Sub(w.Since)
 	words := fmt.Sprintf("%s was done in %s", done, text.Duration(ran.Round(time.Second)))
-	if *w.Fraction > 0 {
+	switch end := w.EndsAt(); {
+	case end != nil: // the same end as the story tells
+		words += fmt.Sprintf("; at this pace all of it takes %s", text.Span(end.Sub(w.Since)))
+	case *w.Fraction > 0:
 		words += fmt.Sprintf("; at this pace all of it takes %s", text.Span(time.Duration(float64(ran)/(*w.Fraction))))
 	}
 	return words

@@ -46,7 +46,7 @@ func stepWait(o *node.Operation, a *node.Agent, now time.Time, away string) *Ste
 		told.Subject = "" // the step is named with the sentence
 	}
 	out := &StepWait{
-		For: w.For, Subject: w.Subject, Sentence: WaitSentence(&told, a, func(t time.Time) string { return text.Clock(t, now) }),
+		For: w.For, Subject: w.Subject, Sentence: waitSentence(&told, a, now, func(t time.Time) string { return text.Clock(t, now) }),
 		Since: &w.Since, Until: w.Until, Fraction: w.Fraction, EndsAt: w.EndsAt(),
 	}
 	if w.Until != nil {
@@ -65,6 +65,21 @@ func stepWait(o *node.Operation, a *node.Agent, now time.Time, away string) *Ste
 	return out
 }
 
+// answersSoon is how long an answer to a request may take before it is told that it has not come.
+const answersSoon = 5 * time.Second
+
+// waitSentence is WaitSentence as told at now: of a request that was sent just now it says only that.
+func waitSentence(w *node.Wait, a *node.Agent, now time.Time, format func(time.Time) string) string {
+	if w.For == node.WaitPower && w.Unanswered && w.Until == nil && now.Sub(w.Since) < answersSoon {
+		return powerAsked(w, format)
+	}
+	return WaitSentence(w, a, format)
+}
+
+func powerAsked(w *node.Wait, format func(time.Time) string) string {
+	return fmt.Sprintf("%s asked at %s", w.Subject, format(w.Since))
+}
+
 // WaitSentence says what a running step waits for, in clauses without a full stop. format is how times are written: a text
 // that is read later needs dates.
 func WaitSentence(w *node.Wait, a *node.Agent, format func(time.Time) string) string {
@@ -78,7 +93,7 @@ func WaitSentence(w *node.Wait, a *node.Agent, format func(time.Time) string) st
 	add := func(pattern string, args ...any) { parts = append(parts, fmt.Sprintf(pattern, args...)) }
 	switch w.For {
 	case node.WaitPower:
-		add("%s asked at %s", w.Subject, format(w.Since))
+		parts = append(parts, powerAsked(w, format))
 		if w.Unanswered {
 			add("the BMC has not answered that request")
 		}
@@ -151,10 +166,7 @@ func looked(w *node.Wait, whom, seen, last string, at func(*time.Time) string) [
 	if w.Unread != "" {
 		return append(out, fmt.Sprintf("%s has not answered since %s (%s)", whom, at(w.UnreadSince), text.Clause(w.Unread)))
 	}
-	if w.Unanswered {
-		return out
-	}
-	return append(out, whom+" has not been asked since")
+	return out
 }
 
 // answers says how a BMC answers that is slow or silent.

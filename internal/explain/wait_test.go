@@ -111,3 +111,13 @@ func TestThePowerWords(t *testing.T) {
 		require.Equal(t, c.short, v.Short, name)
 	}
 }
+
+// A BMC that answers soon is not told to have given no answer.
+func TestARequestThatWasJustSentIsNotUnanswered(t *testing.T) {
+	at := time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)
+	o := &node.Operation{Phase: node.Running, Steps: []node.Step{{State: node.StepRunning}}, StepWait: &node.Wait{
+		For: node.WaitPower, Subject: "power on", Since: at, Every: time.Second, Unanswered: true,
+	}}
+	require.Equal(t, "power on asked at 03:04:05Z", explain.Wait(o, nil, at.Add(time.Second)).Sentence)
+	require.Contains(t, explain.Wait(o, nil, at.Add(5*time.Second)).Sentence, "the BMC has not answered that request")
+}
