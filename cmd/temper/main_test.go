@@ -45,6 +45,7 @@ func TestWhatCanNotBeDoneIsSaidInOneSentence(t *testing.T) {
 		"a subcommand that is none":             {[]string{"keyset", "frob"}, `unknown command "frob" for "temper keyset"`},
 		"a command with a wrong letter":         {[]string{"nod"}, `unknown command "nod" for "temper"; did you mean node?`},
 		"a subcommand with a wrong letter":      {[]string{"node", "shwo"}, `unknown command "shwo" for "temper node"; did you mean show?`},
+		"a name instead of a subcommand":        {[]string{"node", "boot-device", "n1"}, `unknown command "n1" for "temper node boot-device"; its commands are set, show`},
 		"a subcommand of a role":                {[]string{"conductor", "lst"}, `unknown command "lst" for "temper conductor"; did you mean list?`},
 		"a healthcheck without time":            {[]string{"healthcheck", "--url", "http://127.0.0.1:1", "--timeout", "0s"}, "--timeout is 0s: it must be above 0"},
 		"a flag that is none":                   {[]string{"api", "--frob"}, "unknown flag: --frob"},

@@ -351,7 +351,9 @@ func TestAnAnswerThatDoesNotComeIsExplainedMeanwhile(t *testing.T) {
 	broken := `{"ok":false,"parts":[{"name":"postgresql","ok":false,"since":"2026-01-02T03:04:05+00:00","message":"PostgreSQL does not answer"}]}`
 	for name, c := range map[string]struct{ status, want string }{
 		"a part is broken": {broken, `postgresql: PostgreSQL does not answer, since 2026-01-02 03:04:05Z; the answer is awaited until `},
-		"nothing is known": {`{"ok":true,"parts":[]}`, `no answer from the API at \S+ yet; it is awaited until `},
+		"another part is":  {strings.ReplaceAll(broken, "postgresql", "conductors"), `the API at \S+ works on this request; the answer is awaited until `},
+		"none is":          {`{"ok":true,"parts":[]}`, `the API at \S+ works on this request; the answer is awaited until `},
+		"nothing is known": {`no JSON`, `no answer from the API at \S+ yet; it is awaited until `},
 	} {
 		t.Run(name, func(t *testing.T) {
 			told := make(chan struct{})

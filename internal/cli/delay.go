@@ -4,12 +4,16 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 	"time"
 
 	"go.temper.dev/temper/internal/client"
 	"go.temper.dev/temper/internal/text"
 )
+
+// partsOfAnswers are the parts of Temper for which an answer of the API may have to wait.
+var partsOfAnswers = []string{"postgresql", "temporal"}
 
 // delay says on standard error why a command has no answer yet: once why a request is repeated and until when, and once which part of
 // Temper is broken. It is safe for concurrent use.
@@ -50,13 +54,17 @@ func (d *delay) waits(ctx context.Context, c *client.Client, until time.Time) {
 	told := false
 	if err == nil {
 		for _, p := range st.Parts {
-			if p.Broken() {
+			if p.Broken() && slices.Contains(partsOfAnswers, p.Name) {
 				d.say("%s; the answer is awaited until %s (--timeout)", sentenceOf(p), text.Clock(until, d.now()))
 				told = true
 			}
 		}
 	}
-	if !told && !d.repeated {
+	switch {
+	case told, d.repeated:
+	case err == nil:
+		d.say("the API at %s works on this request; the answer is awaited until %s (--timeout)", c.URL(), text.Clock(until, d.now()))
+	default:
 		d.say("no answer from the API at %s yet; it is awaited until %s (--timeout)", c.URL(), text.Clock(until, d.now()))
 	}
 }

@@ -66,7 +66,7 @@ func operationFields(o *client.Operation, now time.Time) table.Table {
 		{"ended", table.Time(o.EndedAt)},
 		{"took", table.Elapsed(o.AcceptedAt, o.EndedAt, now)},
 		{"conductor", o.Conductor},
-		{"waiting until", table.Time(o.WaitingUntil) + table.Optional(", then ", o.AtLimit)},
+		{"waiting until", waitingUntil(o)},
 		{"usual time", describeUsual(o, now)},
 		{"step", stepWait(o)},
 		{"on failure", o.OnFailure},
@@ -79,6 +79,14 @@ func operationFields(o *client.Operation, now time.Time) table.Table {
 		}
 	}
 	return g
+}
+
+// waitingUntil says until when an operation waits, and what happens then; "" if that is not known, or the line about its step says it.
+func waitingUntil(o *client.Operation) string {
+	if w := o.StepWait; w != nil && w.Until != nil && o.WaitingUntil != nil && w.Until.Equal(*o.WaitingUntil) {
+		return ""
+	}
+	return table.Time(o.WaitingUntil) + table.Optional(", then ", o.AtLimit)
 }
 
 // stepWait says what the running step of an operation waits for, "" if that is not known.

@@ -56,6 +56,18 @@ func checkUsage(c *cobra.Command) {
 	}
 }
 
+// fewSubcommands is how many subcommands an error names at most.
+const fewSubcommands = 8
+
+func subcommands(c *cobra.Command) (names []string) {
+	for _, sub := range c.Commands() {
+		if sub.IsAvailableCommand() {
+			names = append(names, sub.Name())
+		}
+	}
+	return names
+}
+
 // OnlySubcommands refuses a word that is no subcommand, and says which one may be meant.
 func OnlySubcommands(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
@@ -65,6 +77,8 @@ func OnlySubcommands(c *cobra.Command, args []string) error {
 	hint := ""
 	if meant := c.SuggestionsFor(args[0]); len(meant) > 0 {
 		hint = "; did you mean " + strings.Join(meant, " or ") + "?"
+	} else if all := subcommands(c); len(all) <= fewSubcommands {
+		hint = "; its commands are " + strings.Join(all, ", ")
 	}
 	return fmt.Errorf("unknown command %q for %q%s", args[0], c.CommandPath(), hint)
 }

@@ -47,7 +47,8 @@ type Operation struct {
 
 // StepWait is what a running step waits for.
 type StepWait struct {
-	Sentence string `json:"sentence"` // without a full stop
+	Sentence string     `json:"sentence"` // without a full stop
+	Until    *time.Time `json:"until"`    // when the step gives up, as the sentence says; nil = it does not
 }
 
 // Pause is a pause that somebody has set in Temporal.

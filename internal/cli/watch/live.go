@@ -132,7 +132,7 @@ var stepMarks = map[node.StepState]line{
 func stepLine(o *client.Operation, s client.Step, now time.Time) line {
 	l := stepMarks[node.StepState(s.State)]
 	parts := []string{fmt.Sprintf("%-34s", s.Name())}
-	for _, part := range []string{s.Conductor, StepDuration(o, s, now), Tries(s), table.Clause(s.LastError)} {
+	for _, part := range []string{s.Conductor, StepDuration(o, s, now), Tries(s), unlessTold(s.LastError, o.Error, waitSentence(o))} {
 		if part != "" {
 			parts = append(parts, part)
 		}

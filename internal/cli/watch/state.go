@@ -3,6 +3,7 @@ package watch
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -51,8 +52,10 @@ func Tries(s client.Step) string {
 	}
 	switch {
 	case s.Failures == 0:
+	case s.FailureLimit() == 0 && s.Failures == 1:
+		words = append(words, "failed")
 	case s.FailureLimit() == 0:
-		words = append(words, fmt.Sprintf("failed %d", s.Failures))
+		words = append(words, fmt.Sprintf("failed %d times", s.Failures))
 	default:
 		words = append(words, fmt.Sprintf("failed %d of %d", s.Failures, s.Limit))
 	}
@@ -60,10 +63,27 @@ func Tries(s client.Step) string {
 }
 
 // StepDuration says how long a step has run. One that did not end took no longer than its operation. It is "" for a failed
-// step that holds, because its end is not recorded.
+// step whose end is not known.
 func StepDuration(o *client.Operation, s client.Step, now time.Time) string {
 	if node.StepState(s.State) == node.StepFailed && s.EndedAt == nil && o.EndedAt == nil {
 		return ""
 	}
 	return table.Elapsed(s.StartedAt, cmp.Or(s.EndedAt, o.EndedAt), now)
+}
+
+// unlessTold returns an error as a clause, "" if one of the texts beside it has it.
+func unlessTold(err string, beside ...string) string {
+	why := table.Clause(err)
+	if slices.ContainsFunc(beside, func(t string) bool { return strings.Contains(t, why) }) {
+		return ""
+	}
+	return why
+}
+
+// waitSentence says what the running step of o waits for; "" = not known.
+func waitSentence(o *client.Operation) string {
+	if o.StepWait == nil {
+		return ""
+	}
+	return o.StepWait.Sentence
 }

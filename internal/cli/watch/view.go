@@ -4,11 +4,13 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
 
 	"golang.org/x/term"
 
 	"go.temper.dev/temper/internal/cli/table"
+	"go.temper.dev/temper/internal/client"
 	"go.temper.dev/temper/internal/node"
 )
 
@@ -54,12 +56,24 @@ func (v *lineView) update(all []*Target) {
 		if t.Op == nil && t.Err != nil { // the error of the command says it
 			continue
 		}
-		line := describe(t)
-		if line != v.last[t] {
-			v.last[t] = line
-			fmt.Fprintln(v.out, line)
+		line, last := describe(t), v.last[t]
+		if line == last {
+			continue
 		}
+		v.last[t] = line
+		if why := toldError(t.Op); why != "" && strings.Contains(last, why) { // the line before has the error
+			line = strings.TrimSuffix(line, ": "+why)
+		}
+		fmt.Fprintln(v.out, line)
 	}
+}
+
+// toldError is the error of an operation that has ended, as describe ends with it; "" = it has none.
+func toldError(o *client.Operation) string {
+	if o == nil || !o.Ended() {
+		return ""
+	}
+	return table.OneLine(table.Clause(o.Error))
 }
 
 // describe returns one line about an operation. It has no elapsed times, so that it changes only if the operation does.
@@ -78,7 +92,7 @@ func describe(t *Target) string {
 			line += table.Optional(" on ", s.Conductor)
 		}
 		line += table.Optional(", ", Tries(*s))
-		line += table.Optional(" after ", table.Clause(s.LastError))
+		line += table.Optional(" after ", unlessTold(s.LastError, waitSentence(o)))
 	}
 	if o.StepWait != nil {
 		return table.OneLine(line + ": " + o.StepWait.Sentence)

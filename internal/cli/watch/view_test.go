@@ -102,3 +102,29 @@ func TestThePictureOfWhatHasEndedStandsStill(t *testing.T) {
 		require.NotRegexp(t, `deploy\.end.*\ds`, shown.String())
 	}
 }
+
+func TestALineTellsAnErrorOnce(t *testing.T) {
+	op := func(state, step string) map[string]any {
+		o := clitest.Operation("7", "deploy", state, "deploy.prepare "+step+" c1")
+		one := o["steps"].([]map[string]any)[0]
+		one["last_error"], one["failures"], one["limit"] = "no answer in time.", 1, 5
+		return o
+	}
+	waits := clitest.With(op("running", "running"), "step_wait", map[string]any{"sentence": "the BMC has not answered since 03:04:05Z (no answer in time)"})
+	all := append(targets(t, waits, op("undoing", "failed")), targets(t, clitest.With(op("ended:failed", "failed"), "error", "no answer in time."))...)
+	var out bytes.Buffer
+	v := NewLineView(&out)
+	one := &Target{Name: "n1", ID: "7"}
+	for _, next := range all {
+		one.Op = next.Op
+		v.update([]*Target{one})
+	}
+	require.Equal(t, "n1: deploy 7 running, step 1 of 1: deploy.prepare on c1, failed 1 of 5: the BMC has not answered since 03:04:05Z (no answer in time)\n"+
+		"n1: deploy 7 undoing, step 1 of 1: deploy.prepare on c1, failed after no answer in time\n"+
+		"n1: deploy 7 failed\n", out.String())
+	var shown strings.Builder
+	for _, l := range picture(targets(t, waits), time.Now(), 20) {
+		shown.WriteString(l.text)
+	}
+	require.Equal(t, 1, strings.Count(shown.String(), "no answer in time"), shown.String())
+}
