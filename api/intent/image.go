@@ -122,32 +122,46 @@ func (s *Service) TryImage(ctx context.Context, p *Provision, n *node.Node) (Ima
 	return check, err
 }
 
-// checkedImage is the check of an image, and what of the node it was made with.
-type checkedImage struct {
+// CheckedImage is the check of an image, and what of the node it was made with.
+type CheckedImage struct {
 	ImageCheck
 	instanceInfo, properties map[string]any
 }
 
 // imageOf checks the image that p would write to the node ident, before the node's row is locked: an image server may be slow.
 // The check is empty if the request writes no image, or is refused anyway.
-func (s *Service) imageOf(ctx context.Context, p *Provision, ident string, fl *Fleet) (checkedImage, error) {
+func (s *Service) imageOf(ctx context.Context, p *Provision, ident string, fl *Fleet) (CheckedImage, error) {
 	if p == nil || !p.Verb.Deploys() {
-		return checkedImage{}, nil
+		return CheckedImage{}, nil
 	}
 	n, err := s.Store.Node(ctx, ident)
 	if err != nil {
-		return checkedImage{}, err
+		return CheckedImage{}, err
 	}
 	if r, err := s.Decide(p, n, fl); err != nil || r.Open == nil {
-		return checkedImage{}, nil //nolint:nilerr // it is decided again under the lock
+		return CheckedImage{}, nil //nolint:nilerr // it is decided again under the lock
 	}
 	check, err := s.TryImage(ctx, p, n)
-	return checkedImage{check, n.InstanceInfo, n.Properties}, err
+	return CheckedImage{check, n.InstanceInfo, n.Properties}, err
 }
 
-// refusal is why an operation that writes the image is not opened on n; nil = nothing is known against it. If n was changed since
+// RetriedImage is the check of the image that a retry of old would write, made as imageOf makes it.
+func (s *Service) RetriedImage(ctx context.Context, old *node.Operation) (CheckedImage, error) {
+	v := old.Kind.Verb()
+	if !v.Deploys() {
+		return CheckedImage{}, nil
+	}
+	n, err := s.Store.Node(ctx, old.NodeUUID)
+	if err != nil || n.Operation != nil { // it is refused anyway
+		return CheckedImage{}, err
+	}
+	check, err := s.TryImage(ctx, &Provision{Verb: v}, n)
+	return CheckedImage{check, n.InstanceInfo, n.Properties}, err
+}
+
+// Refusal is why an operation that writes the image is not opened on n; nil = nothing is known against it. If n was changed since
 // the check, the operation itself finds out.
-func (c checkedImage) refusal(n *node.Node) error {
+func (c CheckedImage) Refusal(n *node.Node) error {
 	if len(c.Refusals) == 0 || !reflect.DeepEqual(c.instanceInfo, n.InstanceInfo) || !reflect.DeepEqual(c.properties, n.Properties) {
 		return nil
 	}

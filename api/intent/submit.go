@@ -87,7 +87,7 @@ func (s *Service) Submit(c *gin.Context, a Asked) (*node.Operation, *Fleet, erro
 	o, repeated, err := s.Store.RequestOnce(ctx, ident, a.Once, func(n *node.Node) (*node.Request, error) {
 		r, err := a.Decide(n, fl)
 		if err == nil && r.Open != nil {
-			err = image.refusal(n)
+			err = image.Refusal(n)
 		}
 		if err != nil {
 			return nil, Helped(err, n, a.Event)

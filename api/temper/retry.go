@@ -34,8 +34,15 @@ func (s *Server) retryOperation(c *gin.Context) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
+	image, err := s.RetriedImage(ctx, old)
+	if err != nil {
+		return 0, nil, err
+	}
 	o, err := s.Store.Retry(ctx, id, func(n *node.Node, old *node.Operation, newest bool) (*node.Request, error) {
 		r, err := s.decideRetry(n, old, newest, fl, httpd.By(c), reason)
+		if err == nil {
+			err = image.Refusal(n)
+		}
 		return r, intent.Helped(err, n, node.EventOf(old.Kind))
 	})
 	if err != nil {

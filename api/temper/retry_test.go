@@ -25,3 +25,22 @@ func TestAPersonTriesAnUndoAgain(t *testing.T) {
 	require.False(t, n.OwedRefused)
 	b.Post("/temper/v1/operations/"+id+"/retry", map[string]any{}).Fails(409)
 }
+
+// A retry writes the image again, so that it refuses an image as the request does.
+func TestARetryRefusesAnImageThatDoesNotFit(t *testing.T) {
+	b := fetching(t)
+	redfishNode(b)
+	url := images(t)
+	b.SQL(`INSERT INTO node_inventory (node_id, inventory) SELECT id, '{"disks": [{"name": "/dev/sda", "size": 5368709120}]}' FROM nodes`)
+	b.Patch("/v1/nodes/n1", apitest.Add("/instance_info/image_source", url+"/huge.qcow2"), apitest.Add("/instance_info/image_checksum", digestOfAnImage)).Is(200)
+	b.SQL(`UPDATE nodes SET provision_state = 'deploy failed'`)
+	b.SQL(`INSERT INTO operations (node_id, node_uuid, node_name, kind, phase, outcome, origin, target, conductor_group, driver, steps, ended_at)
+		SELECT n.id, n.uuid, n.name, 'deploy', 'ended', 'failed', 'available', 'active', n.conductor_group, n.driver, '[]', now() FROM nodes n`)
+	id := b.Get("/temper/v1/operations?kind=deploy").Is(200)["operations"].([]any)[0].(map[string]any)["id"].(string)
+	refused := b.Post("/temper/v1/operations/"+id+"/retry", map[string]any{})
+	require.Contains(t, refused.Fails(400), "needs 102400 MiB, and disk /dev/sda has 5120 MiB")
+	require.Equal(t, "disk_too_small", refused.Is(400)["code"])
+
+	b.Patch("/v1/nodes/n1", apitest.Add("/instance_info/image_source", url+"/good.raw")).Is(200)
+	b.Post("/temper/v1/operations/"+id+"/retry", map[string]any{}).Is(202)
+}
