@@ -207,7 +207,7 @@ func TestWhySaysWhatHappensAndWhatToDo(t *testing.T) {
 				Maintenance: true, MaintenanceByFault: true, Fault: node.FaultClean, MaintenanceReason: "no disk",
 			},
 			explain.Facts{Covered: true},
-			"Node n1 is clean failed, nobody holds it: no disk, in maintenance with fault clean failure (no disk). " +
+			"Node n1 is clean failed, nobody holds it: no disk, in maintenance with fault clean failure. " +
 				"Next: an undo of what earlier work left: eject media. You can: temper node manage n1; temper node waive n1 --reason WHY; temper node maintenance unset n1.",
 		},
 		"it owes in somebody's maintenance": {

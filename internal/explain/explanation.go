@@ -107,8 +107,12 @@ func Node(n *node.Node, f Facts) Explanation {
 		if n.Fault != "" {
 			what += " with fault " + n.Fault
 		}
-		e.What += what + text.Because(n.MaintenanceReason)
-		maintained = what + text.Since(n.MaintenanceSince, f.Now) + text.Because(n.MaintenanceReason)
+		because := text.Because(n.MaintenanceReason)
+		if n.Fault != "" && strings.Contains(e.why, told(n.MaintenanceReason)) { // it is the error of which the node failed
+			because = ""
+		}
+		e.What += what + because
+		maintained = what + text.Since(n.MaintenanceSince, f.Now) + because
 		if n.MaintenanceByFault && n.Fault == node.FaultPower {
 			e.Trouble = append(e.Trouble, "The maintenance ends by itself as soon as a conductor can read the power state again")
 		}

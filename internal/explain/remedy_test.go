@@ -95,6 +95,16 @@ func TestAnErrorIsToldOnce(t *testing.T) {
 		"Next: an undo of what earlier work left: power off.", e.Paragraph(nil))
 }
 
+// A failure that puts its node into maintenance has the same words as the reason of that.
+func TestAnErrorIsNotToldAgainAsTheReasonOfMaintenance(t *testing.T) {
+	n := &node.Node{
+		Name: "n1", ProvisionState: node.CleanFailed, LastError: "no disk.", Maintenance: true, MaintenanceReason: "no disk.", Fault: node.FaultClean,
+	}
+	e := Node(n, Facts{Now: time.Now(), Covered: true})
+	require.Equal(t, "clean failed, nobody holds it: no disk, in maintenance with fault clean failure", e.What)
+	require.Equal(t, 1, strings.Count(e.Paragraph(nil), "no disk"), e.Paragraph(nil))
+}
+
 // A login that is not repeated has other words than the one that was refused, and is the same trouble.
 func TestAWrongPasswordIsToldOnce(t *testing.T) {
 	n := &node.Node{
