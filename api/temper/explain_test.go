@@ -192,7 +192,7 @@ func TestWhySaysWhatHappensAndWhatToDo(t *testing.T) {
 			explain.Facts{Fleet: dead, Previous: failed},
 			"Node n1 is deploy failed, nobody holds it: no disk. No live conductor covers it since 2030-01-02 03:01:05Z (3m): " +
 				`none with driver redfish in the default conductor group has its interfaces and takes work. ` +
-				"It is offered to nobody, new work on it is refused, and it is released by itself when one is back. " +
+				"It is offered to nobody, new work on it is refused unless it asks to wait for a conductor, and it is released by itself when one is back. " +
 				"Known conductors: c1 (dead, with driver redfish, in the default conductor group, last heartbeat 40s ago); " +
 				`c2 (alive, with driver redfish, in conductor group "rack", last heartbeat 0s ago). ` +
 				`It waits for a conductor with driver redfish in the default conductor group. ` +
@@ -238,7 +238,7 @@ func TestWhySaysWhatHappensAndWhatToDo(t *testing.T) {
 			explain.Facts{Fleet: dead[:1]},
 			"Node n1 is available, nobody holds it. No live conductor covers it: " +
 				`none with driver redfish in conductor group "mars" has its interfaces and takes work. ` +
-				"It is offered to nobody, new work on it is refused, and it is released by itself when one is back. " +
+				"It is offered to nobody, new work on it is refused unless it asks to wait for a conductor, and it is released by itself when one is back. " +
 				"Known conductors: c1 (dead, with driver redfish, in the default conductor group, last heartbeat 40s ago). " +
 				"What to do: " + fault.NoConductor.Row().Do +
 				" You can: temper conductor list; temper conductor --name NAME --conductor-group mars --enabled-drivers redfish --config FILE; temper node manage n1.",
@@ -248,7 +248,7 @@ func TestWhySaysWhatHappensAndWhatToDo(t *testing.T) {
 			explain.Facts{Fleet: other},
 			"Node n1 is wait call-back, operation 12 (deploy) is waiting since 2030-01-02 03:01:05Z (3m). No live conductor covers it: " +
 				"none with driver redfish in the default conductor group has its interfaces and takes work. " +
-				"It is offered to nobody, new work on it is refused, and it is released by itself when one is back. " +
+				"It is offered to nobody, new work on it is refused unless it asks to wait for a conductor, and it is released by itself when one is back. " +
 				"Known conductors: f1 (alive, with driver fake-hardware, ipmi, in the default conductor group, last heartbeat 0s ago). " +
 				"The operation is asked for by ann, last on conductor c1, which is not alive. " +
 				"It waits for a conductor with driver redfish in the default conductor group; it fails at 2030-01-02 03:31:05Z if none comes. " +
@@ -269,7 +269,7 @@ func TestWhySaysWhatHappensAndWhatToDo(t *testing.T) {
 			explain.Facts{Fleet: other, Previous: refused},
 			"Node n1 is deploy failed, nobody holds it: 401. No live conductor covers it: " +
 				"none with driver redfish in the default conductor group has its interfaces and takes work. " +
-				"It is offered to nobody, new work on it is refused, and it is released by itself when one is back. " +
+				"It is offered to nobody, new work on it is refused unless it asks to wait for a conductor, and it is released by itself when one is back. " +
 				"Known conductors: f1 (alive, with driver fake-hardware, ipmi, in the default conductor group, last heartbeat 0s ago). " +
 				"What to do first: " + fault.NoConductor.Row().Do + " What to do about the failure: " + fault.BMCWrongPassword.Row().Do +
 				" You can: temper conductor list; temper conductor --name NAME --enabled-drivers redfish --config FILE; temper node set n1 --driver-info redfish_password=-.",

@@ -27,7 +27,7 @@ func (e *Explanation) coverage(n *node.Node, f Facts) {
 		return
 	}
 	uncovered := fmt.Sprintf("No live conductor covers it%s: none with driver %s in %s has its interfaces and takes work. "+
-		"It is offered to nobody, new work on it is refused, and it is released by itself when one is back", lost, n.Driver, node.GroupWords(n.ConductorGroup))
+		"It is offered to nobody, new work on it is refused unless it asks to wait for a conductor, and it is released by itself when one is back", lost, n.Driver, node.GroupWords(n.ConductorGroup))
 	known := "none"
 	if len(f.Fleet) > 0 {
 		var each []string
