@@ -240,11 +240,11 @@ var ofFailures = []CodeRow{
 
 	{
 		Code: CancelledByPerson, Kind: Refused, Cause: true, Meaning: "Somebody cancelled the operation.",
-		Do: "Retry the operation if the work is still wanted. temper operation show says who cancelled it, and why, if a name and a reason were given.",
+		Do: "Retry the operation if the work is still wanted. Its record says who cancelled it, and why, if a name and a reason were given.",
 	},
 	{
 		Code: AbortedByPerson, Kind: Refused, Cause: true, Meaning: "Somebody cancelled the operation after the step that ran, or while it held for a decision (abort).",
-		Do: "Retry the operation if the work is still wanted. temper operation show says who cancelled it, and why, if a name and a reason were given.",
+		Do: "Retry the operation if the work is still wanted. Its record says who cancelled it, and why, if a name and a reason were given.",
 	},
 	{
 		Code: EndedByForce, Kind: Refused, Cause: true, Meaning: "Somebody took the node from the operation by force.",
