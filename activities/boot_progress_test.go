@@ -17,7 +17,7 @@ import (
 func starting(t *testing.T, nth int, told bool) *bench {
 	b := newBench(t, node.KindDeploy, node.Deploying, bmc.PowerOff, direct, plan.Options{})
 	b.steps.Settings.BootTimeout = 30 * time.Millisecond
-	b.book.node.DriverInternalInfo = map[string]any{node.TellsBoot: told}
+	b.book.node.DriverInternalInfo = map[string]any{node.ReportsBootProgress: told}
 	b.machine.progress = func() string {
 		b.machine.mu.Lock()
 		defer b.machine.mu.Unlock()
@@ -53,7 +53,7 @@ func TestAServerThatNeverBeginsToBootFailsTheStepForAPerson(t *testing.T) {
 	require.Len(t, b.machine.asked, 5)
 	step := b.book.op.CurrentStep()
 	require.Equal(t, fault.ServerNotBooting, step.Cause)
-	require.Equal(t, false, b.book.node.DriverInternalInfo[node.TellsBoot])
+	require.Equal(t, false, b.book.node.DriverInternalInfo[node.ReportsBootProgress])
 
 	b.book.op.Steps[step.Index].Again()
 	b.machine.asked = nil
@@ -75,6 +75,6 @@ func TestABMCThatTellsOfABootIsRemembered(t *testing.T) {
 		b.machine.progress = func() string { return told }
 		_, err := b.run()
 		require.NoError(t, err)
-		require.Equal(t, want, b.book.node.DriverInternalInfo[node.TellsBoot], told)
+		require.Equal(t, want, b.book.node.DriverInternalInfo[node.ReportsBootProgress], told)
 	}
 }

@@ -86,7 +86,7 @@ func TestAnInventoryHasTheFormatOfTheAgents(t *testing.T) {
 		Processors: []bmc.Processor{{Socket: "CPU1", MHz: 2900}}, DIMMs: []bmc.DIMM{{Slot: "A1", MiB: 65536}},
 		NICs:       []bmc.NIC{{Name: "eno1", MAC: "52:54:00:aa:bb:01", Mbps: 25000, LLDP: &bmc.LLDP{ChassisID: "c", PortID: "p", SystemName: "leaf"}}},
 		PCIDevices: []bmc.PCIDevice{{VendorID: "8086", DeviceID: "1592", Class: "020000", Revision: "02"}},
-		TPM:        &bmc.TPM{Version: "TPM2_0"}, Firmware: []bmc.Firmware{{Name: "BIOS", Version: "2.1"}}, Unread: []bmc.Part{bmc.PartGPUs},
+		TPM:        &bmc.TPM{Version: "TPM2_0"}, Firmware: []bmc.Firmware{{Name: "BIOS", Version: "2.1"}}, Incomplete: []bmc.Part{bmc.PartGPUs},
 	})
 	b, err := json.Marshal(found.Inventory)
 	require.NoError(t, err)

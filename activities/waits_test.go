@@ -281,7 +281,7 @@ func TestAnAgentThatHangsIsTold(t *testing.T) {
 	_, err = r.run()
 	require.ErrorContains(t, err, "no answer in time (deploy.get_deploy_steps on the agent at 127.0.0.1:")
 	require.NotEmpty(t, told)
-	require.Regexp(t, `^the agent at 127\.0\.0\.1:\d+ called at T and has been asked at T, and has not answered yet$`, told[0])
+	require.Regexp(t, `^the agent at 127\.0\.0\.1:\d+ called at T and was asked at T, and has not answered yet$`, told[0])
 	const silent = `^the agent at 127\.0\.0\.1:\d+ called at T and has not answered since T \(no answer in time \(.*\)\)$`
 	w := r.wait()
 	require.Regexp(t, silent, words(w))

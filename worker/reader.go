@@ -18,8 +18,8 @@ import (
 	"go.temper.dev/temper/workflows"
 )
 
-// Read has a conductor read something of n's BMC, and waits for it until ctx ends, which needs a deadline. Errors have the
-// kind that the conductor's has; fault.Unreachable if no conductor or BMC answered in time, and fault.Unavailable if
+// Read has a conductor read something from n's BMC, and waits for that until ctx ends. ctx needs a deadline. Errors have the
+// kind of the conductor's error; fault.Unreachable if no conductor or BMC answered in time, and fault.Unavailable if
 // Temporal did not.
 func (s Starter) Read(ctx context.Context, n *node.Node, what node.Reading) (out node.BMCReading, err error) {
 	until, limited := ctx.Deadline()

@@ -35,7 +35,7 @@ func steady[T any](ctx context.Context, t *task, read func() (T, error)) (T, err
 }
 
 // bmcAnswered records that the BMC has answered while the step waits for the effect of a request, which may take long. If the
-// BMC gave no answer before and gives none later, that is another silence.
+// BMC falls silent again later, that is another silence.
 func (t *task) bmcAnswered(ctx context.Context) error {
 	if err := t.hardwareAnswered(ctx); err != nil {
 		return err

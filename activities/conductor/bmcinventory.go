@@ -31,8 +31,8 @@ func inventoryOf(inv bmc.Inventory) map[string]any {
 			"sku": inv.SKU, "asset_tag": inv.AssetTag, "uuid": inv.SystemUUID, "firmware": map[string]any{"version": inv.BIOSVersion},
 		},
 	}
-	if len(inv.Unread) > 0 {
-		out["incomplete_parts"] = inv.Unread
+	if len(inv.Incomplete) > 0 {
+		out["incomplete_parts"] = inv.Incomplete
 	}
 	if len(inv.Processors) > 0 && inv.Processors[0].MHz > 0 {
 		out["cpu"].(map[string]any)["frequency"] = fmt.Sprintf("%d.0000", inv.Processors[0].MHz)

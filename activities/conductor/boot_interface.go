@@ -125,7 +125,7 @@ func (t *task) mediaAndDevice(ctx context.Context) (bmc.VirtualMedia, bmc.BootDe
 	return media, device, err
 }
 
-// setBoot makes the next boot as wanted.
+// setBoot sets the boot override to want.
 func (t *task) setBoot(ctx context.Context, s bmc.BootDevice, want bmc.Boot) error {
 	return t.setBootUnless(ctx, s, want, func(have bmc.Boot) bool { return have.Fulfils(want) })
 }

@@ -10,36 +10,38 @@ import (
 )
 
 // A BMC may accept On and show the server on although the server never begins to boot (NVIDIA/infra-controller#5355). Many BMCs
-// tell how far the boot is, with the power state. But some of them tell None whatever the server does, so that only a BMC that
-// has told something else of this node before is believed.
+// report how far a boot is together with the power state. But some of them report None whatever the server does. So a report is
+// believed only if the BMC has reported something else about this node before.
 
 const (
-	// maxBootsAgain is how often a step switches a server off and on again that does not begin to boot.
+	// maxBootsAgain is how often a step switches a server off and on again because it does not begin to boot.
 	maxBootsAgain = 2
-	// bootPoll is the longest pause between two readings of how far the boot is. It may take minutes until memory is tested.
+	// bootPoll is the longest pause between two readings of how far the boot is. Testing the memory may take minutes.
 	bootPoll = 5 * time.Second
 )
 
-// notBooting is what people are told of a server that is switched off and on again.
+// notBooting is the step's note when its server is switched off and on again.
 const notBooting = "the BMC shows the server on, and no sign of booting; it is switched off and on again"
 
-// learnBootProgress notes that the BMC tells of boots, if it has just told of one.
+// learnBootProgress notes that the BMC reports boots, if it has just reported one.
 func (t *task) learnBootProgress() {
-	if told := t.bootProgress(); told == "" || told == bmc.NotBooting || t.tellsBoot() {
+	if told := t.bootProgress(); told == "" || told == bmc.NotBooting || t.reportsBootProgress() {
 		return
 	}
-	t.noteTellsBoot(true)
+	t.noteReportsBootProgress(true)
 }
 
-func (t *task) noteTellsBoot(tells bool) {
-	learned := map[string]any{node.TellsBoot: tells}
+func (t *task) noteReportsBootProgress(tells bool) {
+	learned := map[string]any{node.ReportsBootProgress: tells}
 	t.node.DriverInternalInfo = mergeMaps(t.node.DriverInternalInfo, learned)
 	t.pending.Internal = mergeMaps(t.pending.Internal, learned)
 }
 
-func (t *task) tellsBoot() bool { return t.node.DriverInternalInfo[node.TellsBoot] == true }
+func (t *task) reportsBootProgress() bool {
+	return t.node.DriverInternalInfo[node.ReportsBootProgress] == true
+}
 
-// bootProgress returns what the BMC told when the power state was read last, "" if it told nothing.
+// bootProgress returns what the BMC reported when the power state was read last, "" if nothing.
 func (t *task) bootProgress() string {
 	if t.session == nil || t.session.BootProgress == nil {
 		return ""
@@ -47,16 +49,16 @@ func (t *task) bootProgress() string {
 	return t.session.BootProgress()
 }
 
-// booted returns the phase that follows when the server was seen on: the last one if it boots, as far as is known, else the
-// first one, at most maxBootsAgain times. After that the BMC is not believed until it tells of a boot again, because it may be
-// wrong, and who decides to retry has looked at the server.
+// booted returns the phase that follows when the server was seen on: phaseBooted if it boots or the BMC does not report boots,
+// else the first phase, at most maxBootsAgain times. After that it returns an error, and the BMC is not believed until it reports a
+// boot again: it may be wrong, and whoever decides to retry has looked at the server.
 func (t *task) booted(ctx context.Context, step *node.Step) (string, error) {
 	boots, err := t.beginsToBoot(ctx)
 	if err != nil || boots {
 		return phaseBooted, err
 	}
 	if step.BootsAgain >= maxBootsAgain {
-		t.noteTellsBoot(false)
+		t.noteReportsBootProgress(false)
 		return "", fault.Coded(fault.ServerNotBooting, "the BMC has shown the server on %d times, and no sign of booting within %s",
 			step.BootsAgain+1, t.Settings.BootTimeout)
 	}
@@ -67,10 +69,10 @@ func (t *task) booted(ctx context.Context, step *node.Step) (string, error) {
 	return "", nil
 }
 
-// beginsToBoot waits until a server that was seen on begins to boot, and reports whether it has within BootTimeout. If the BMC
-// does not tell of boots, it has.
+// beginsToBoot waits until a server that was seen on begins to boot, and reports whether it did within BootTimeout. If the BMC
+// does not report boots, it returns true at once.
 func (t *task) beginsToBoot(ctx context.Context) (bool, error) {
-	if t.Settings.BootTimeout == 0 || !t.tellsBoot() {
+	if t.Settings.BootTimeout == 0 || !t.reportsBootProgress() {
 		return true, nil
 	}
 	s, err := t.powerControl(ctx)

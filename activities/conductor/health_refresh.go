@@ -16,7 +16,7 @@ import (
 
 // Limits of a refresh of health. The driver limits how many requests go to one BMC at a time.
 const (
-	healthAtOnce = 64              // 10,000 BMCs of 12 requests that take 200 ms each: 6 min
+	healthAtOnce = 64              // 10,000 BMCs with 12 requests of 200 ms each take 6 min
 	healthStale  = 3               // of readings that are the same, every third one is written
 	healthTime   = 2 * time.Minute // one BMC
 )
@@ -40,9 +40,9 @@ type HealthRefresh struct {
 	Reach    *Reach             // which BMCs answer this conductor; nil = that is not recorded
 	Log      *zap.Logger
 
-	mu   sync.Mutex
-	last map[int64]ReadHealth      // by node
-	news map[int64]node.HealthSeen // what is still to be written, by node: one statement can't write a node twice
+	mu        sync.Mutex
+	last      map[int64]ReadHealth      // by node
+	unwritten map[int64]node.HealthSeen // what is still to be written, by node: one statement can't write a node twice
 }
 
 // ReadHealth is the health of a node as this conductor read it last.
@@ -68,7 +68,7 @@ func (r *HealthRefresh) All(ctx context.Context) error {
 			r.one(ctx, due, sealed)
 			return nil
 		},
-		readPage: r.write,
+		afterPage: r.write,
 	}.all(ctx)
 	if err != nil {
 		return err
@@ -79,11 +79,10 @@ func (r *HealthRefresh) All(ctx context.Context) error {
 	return nil
 }
 
-// write writes what is new.
 func (r *HealthRefresh) write(ctx context.Context) error {
 	r.mu.Lock()
-	news := r.news
-	r.news = nil
+	news := r.unwritten
+	r.unwritten = nil
 	r.mu.Unlock()
 	if len(news) == 0 {
 		return nil
@@ -91,7 +90,7 @@ func (r *HealthRefresh) write(ctx context.Context) error {
 	return r.Store.RecordHealth(ctx, slices.Collect(maps.Values(news)))
 }
 
-// one reads the health of a node and notes it if it has to be written. If the BMC does not answer, nothing is written:
+// one reads the health of a node, and adds it to unwritten if it has to be written. If the BMC does not answer, nothing is written:
 // PowerRefresh records silent BMCs.
 func (r *HealthRefresh) one(ctx context.Context, due *node.HealthDue, sealed node.Secrets) {
 	read, ok, err := r.read(ctx, &due.Node, sealed)
@@ -117,10 +116,10 @@ func (r *HealthRefresh) one(ctx context.Context, due *node.HealthDue, sealed nod
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.news == nil {
-		r.news = map[int64]node.HealthSeen{}
+	if r.unwritten == nil {
+		r.unwritten = map[int64]node.HealthSeen{}
 	}
-	r.news[due.ID] = node.HealthSeen{ID: due.ID, Health: next}
+	r.unwritten[due.ID] = node.HealthSeen{ID: due.ID, Health: next}
 }
 
 // answered records that a BMC that was silent has told the health of the node.

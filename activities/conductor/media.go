@@ -19,8 +19,8 @@ var errEndAsked = errors.New("somebody asked for an end")
 // after the client has hung up. So setMedia records the insertion before it sends
 // it, and after it was sent, by this attempt or an earlier one, reads the virtual
 // drive for Settings.MediaTimeout before it sends anything again. A medium that the step has
-// not inserted itself is ejected, also the wanted one: some BMCs show a medium long after it
-// was ejected, and the server would boot without it (ironic release note
+// not inserted itself is ejected first, even if it is the wanted one: some BMCs show a medium
+// long after it was ejected, and the server would boot without it (ironic release note
 // fix-redfish-vmedia-stale-insert-skip).
 func (t *task) setMedia(ctx context.Context, step *node.Step, s bmc.VirtualMedia, url string) error {
 	if step.Inserting() {
@@ -30,7 +30,7 @@ func (t *task) setMedia(ctx context.Context, step *node.Step, s bmc.VirtualMedia
 		}
 		step.Issued = nil
 		if shown {
-			step.MediaIn = true
+			step.MediumInserted = true
 			t.tookEffect(bmc.NameInsert(url))
 			return nil
 		}
@@ -72,7 +72,7 @@ func (t *task) setMedia(ctx context.Context, step *node.Step, s bmc.VirtualMedia
 	}
 	step.Issued = nil
 	if shown {
-		step.MediaIn = true
+		step.MediumInserted = true
 		t.tookEffect(bmc.NameInsert(url))
 		return nil
 	}
@@ -85,7 +85,7 @@ func (t *task) setMedia(ctx context.Context, step *node.Step, s bmc.VirtualMedia
 // ownMedium reports whether the medium that the BMC shows is the one that the step has inserted for this boot, and ejects it if
 // it is not. The wanted medium is used if the BMC refuses to eject it.
 func (t *task) ownMedium(ctx context.Context, step *node.Step, s bmc.VirtualMedia, shown bmc.Media, url string) (bool, error) {
-	if step.MediaIn && shown.MayHold(url) {
+	if step.MediumInserted && shown.MayHold(url) {
 		waited, err := t.awaitOthers(ctx, bmc.NameInsert(url))
 		if err != nil || !waited {
 			return true, err
@@ -199,7 +199,7 @@ func (t *task) awaitInsertion(ctx context.Context, step *node.Step) error {
 	if err != nil {
 		return err
 	}
-	step.Issued, step.MediaIn = nil, shown
+	step.Issued, step.MediumInserted = nil, shown
 	return nil
 }
 

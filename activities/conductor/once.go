@@ -9,20 +9,21 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// The effect of some requests can't be read back, and each one that takes effect does it once more: a restart, an NMI. Such a
-// request is recorded on the step before it is sent (sendOnce). An attempt that finds the record does not send it again
-// (sentBefore).
+// The effect of a restart and of an NMI can't be read back, and a repeated request would restart or interrupt the server once
+// more. Such a request is recorded on the step before it is sent (sendOnce). An attempt that finds the record does not send it
+// again (sentBefore).
 
-// sentBefore returns fault.OutcomeUnknown if an attempt before has sent the request, or was about to. what names it in a sentence.
+// sentBefore returns fault.OutcomeUnknown if an earlier attempt has sent the request, or was about to. what names the request in
+// the error.
 func sentBefore(step *node.Step, command, what string) error {
 	if step.Issued == nil || step.Issued.Command != command {
 		return nil
 	}
-	return fault.New(fault.OutcomeUnknown, "%s was sent at %s, its outcome is unknown", what, step.Issued.At.Format(time.RFC3339))
+	return fault.New(fault.OutcomeUnknown, "%s was sent at %s, and its outcome is unknown", what, step.Issued.At.Format(time.RFC3339))
 }
 
-// sendOnce records the request and sends it. If the BMC has certainly not done it, the record goes. What may still take effect of
-// other requests is waited for before that: who is interrupted meanwhile has sent nothing.
+// sendOnce waits until no other request may still take effect, records the request and sends it. It waits first, because a conductor
+// that dies while it waits has sent nothing. If the BMC has certainly not carried the request out, the record is removed.
 func (t *task) sendOnce(ctx context.Context, step *node.Step, command string, send func(context.Context) error) error {
 	if _, err := t.awaitOthers(ctx, command); err != nil {
 		return err

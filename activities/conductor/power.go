@@ -108,7 +108,7 @@ func (t *task) powerTo(ctx context.Context, step *node.Step, want bmc.Power, r b
 	asked := time.Now().UTC()
 	var lost error
 	if !inTransition(p, want) {
-		// The time for the effect begins with the answer, so that the end of it is told only then.
+		// The time for the effect begins with the answer. Until then no end of it is known.
 		t.waitFor(node.Wait{For: node.WaitPower, Subject: string(stateOf(want)), Since: asked, Every: t.Settings.PowerPoll, Unanswered: true})
 		if lost, err = t.sendPower(ctx, step, s, r, asked); err != nil {
 			return err

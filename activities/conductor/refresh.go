@@ -24,22 +24,22 @@ type SecretStore interface {
 	DriverSecrets(ctx context.Context, nodes []node.Node) (map[int64]node.Secrets, error)
 }
 
-// refresh reads something from the BMC of each node that a conductor owns. The nodes are read page by page, and some of
-// them at a time. T is a node, with what the reading needs besides.
+// refresh reads something from the BMC of each node that a conductor owns: page by page, and atOnce nodes at the same time. T is a
+// node with whatever else read needs.
 type refresh[T any] struct {
 	self    coverage.Conductor
 	secrets SecretStore
 	atOnce  int
 	// due returns the next page: nodes with greater ids than after, at most limit.
 	due func(ctx context.Context, hostname string, drivers []string, after int64, limit int) ([]T, error)
-	of  func(*T) *node.Node
+	of  func(*T) *node.Node // the node of a T
 	// read reads one node; sealed is nil if its secrets can't be decrypted. An error ends the refresh.
 	read func(ctx context.Context, one *T, sealed node.Secrets) error
-	// readPage is called when the reading of a page has begun, and at the end; nil = nothing is.
-	readPage func(ctx context.Context) error
+	// afterPage is called when the reading of all nodes of a page has begun, and once more at the end; nil = it is not called.
+	afterPage func(ctx context.Context) error
 }
 
-// all reads all nodes once, and returns the ids of those that are due.
+// all reads all nodes once, and returns the ids of those that were due.
 func (r refresh[T]) all(ctx context.Context) (map[int64]bool, error) {
 	g, reading := errgroup.WithContext(ctx)
 	g.SetLimit(r.atOnce)
@@ -50,13 +50,13 @@ func (r refresh[T]) all(ctx context.Context) (map[int64]bool, error) {
 	} else if err == nil {
 		err = ctx.Err()
 	}
-	if err == nil && r.readPage != nil {
-		err = r.readPage(ctx)
+	if err == nil && r.afterPage != nil {
+		err = r.afterPage(ctx)
 	}
 	return seen, err
 }
 
-// pages has g read the nodes of all pages.
+// pages starts the reading of the nodes of all pages in g, and adds their ids to seen.
 func (r refresh[T]) pages(ctx context.Context, g *errgroup.Group, seen map[int64]bool) error {
 	drivers := slices.Sorted(maps.Keys(r.self.Interfaces))
 	for after := int64(0); ; {
@@ -80,23 +80,23 @@ func (r refresh[T]) pages(ctx context.Context, g *errgroup.Group, seen map[int64
 		if len(due) < refreshPage {
 			return nil
 		}
-		if r.readPage == nil {
+		if r.afterPage == nil {
 			continue
 		}
-		if err := r.readPage(ctx); err != nil {
+		if err := r.afterPage(ctx); err != nil {
 			return err
 		}
 	}
 }
 
-// openUnreserved opens a session with the BMC of a node that no operation of this conductor has.
+// openUnreserved opens a session with the BMC of a node on which this conductor has no operation.
 func openUnreserved(ctx context.Context, drivers map[string]bmc.Driver, n *node.Node, sealed node.Secrets) (bmc.Session, error) {
 	driver, ok := drivers[n.Driver]
 	if !ok {
-		return bmc.Session{}, fault.New(fault.Invalid, "no driver %s", n.Driver)
+		return bmc.Session{}, fault.New(fault.Invalid, "this conductor has no driver %s", n.Driver)
 	}
 	if sealed == nil {
-		return bmc.Session{}, fault.New(fault.Internal, "the secrets of node %s do not open", n.UUID)
+		return bmc.Session{}, fault.New(fault.Internal, "the secrets of node %s can't be decrypted", n.UUID)
 	}
 	return driver.Open(ctx, bmc.Target{
 		Node: n.UUID, Info: secret.Unmask(n.DriverInfo, secretsOf("driver_info", sealed)), LastPower: powerOf(n.PowerState),

@@ -66,7 +66,7 @@ func (r Retry) limit(step *node.Step, own map[string]int) int {
 
 // spent reports whether the step has failed for good if err is one more failure. counts is
 // false for an answer "later" and for silence of the BMC within the step's time for them, which
-// are no failures. Silence that counts when it begins (Step.FellSilent) has been counted.
+// are no failures. A silence that counts as a failure was counted when it began (Step.FellSilent).
 func (t *task) spent(step *node.Step, err error) (spent, counts bool) {
 	switch {
 	case t.mayBeBusy(step, err):
@@ -78,7 +78,7 @@ func (t *task) spent(step *node.Step, err error) (spent, counts bool) {
 	return step.Failures+1 >= retryOf(fault.ClassOf(err)).limit(step, t.Settings.StepLimits), true
 }
 
-// timeSilence notes since when the BMC gives the step no answer, or that err is another error.
+// timeSilence notes since when the BMC has been silent, if that is what err means; if err is another error, the silence is over.
 func (t *task) timeSilence(step *node.Step, err error) {
 	if t.waitsForBMC(step, err) {
 		step.FellSilent(time.Now().UTC(), t.Settings.AwayTimeout)

@@ -14,7 +14,7 @@ type Settings struct {
 	HeartbeatTimeout time.Duration                 // Temporal's, of a step; requests to hardware are shorter
 	PowerTimeout     time.Duration                 // how long a power change may take
 	SoftPowerTimeout time.Duration                 // how long a soft power off may take if the request gives no timeout
-	BootTimeout      time.Duration                 // how long a server that is on may show no sign of booting, if its BMC tells of boots; 0 = for ever
+	BootTimeout      time.Duration                 // how long a server that is on may show no sign of booting, if its BMC reports boots; 0 = no limit
 	PowerSettle      time.Duration                 // how long the effect of a request recorded by an earlier attempt is waited for before it is sent again
 	PowerPoll        time.Duration                 // longest pause between two reads of the power state
 	BusyPatience     time.Duration                 // how long answers "later" are no failures of a step

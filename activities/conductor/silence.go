@@ -98,7 +98,7 @@ func (t *task) waitWithoutAsking(step *node.Step, err error) error {
 	t.op.Rests, t.pending.Came, t.pending.Move = true, true, ""
 	t.waitAfterFailure(step, err)
 	t.waitForAnswer(step)
-	left := min(e.left, t.Settings.AwayTimeout-time.Since(*step.SilentSince)) // then it has failed, whoever may ask the BMC
+	left := min(e.left, t.Settings.AwayTimeout-time.Since(*step.SilentSince)) // after that the step has failed, whoever asks the BMC then
 	ctx, cancel := context.WithTimeout(context.Background(), t.Settings.HeartbeatTimeout/2)
 	defer cancel()
 	if err := t.save(ctx); fault.Is(err, fault.Lost) {

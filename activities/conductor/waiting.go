@@ -99,7 +99,7 @@ func (t *task) listening(ctx context.Context) context.Context {
 // waitForAnswer notes that the step, whose last error is silence, waits for a BMC that gives no answer.
 func (t *task) waitForAnswer(step *node.Step) {
 	if step.SilentUntil == nil {
-		last := 2 * max(t.answerWithin(), t.op.AnswerWithin, usualWithin) // the last try is awaited, too, for longer than those before
+		last := 2 * max(t.answerWithin(), t.op.AnswerWithin, usualWithin) // the answer to the last try is awaited, too, longer than those before
 		until := step.SilentSince.Add(t.Settings.AwayTimeout + last)
 		step.SilentUntil = &until
 	}
@@ -190,8 +190,8 @@ func isAgentSilence(err error) bool {
 	return fault.Is(err, fault.Unreachable) && fault.NoAnswer(err) && fault.CauseOf(err) == fault.AgentSilent
 }
 
-// waitForAgentAnswer notes that the step waits for an answer of the agent, which was asked at that time. An agent that gave no
-// answer before has been waited for since then.
+// waitForAgentAnswer notes that the step waits for an answer of the agent, which was asked at the time asked. If the step already
+// waited for this agent's answer, the wait goes on with its earlier beginning.
 func (t *task) waitForAgentAnswer(asked time.Time) {
 	a := t.node.Agent
 	if a == nil {
@@ -207,7 +207,8 @@ func (t *task) waitForAgentAnswer(asked time.Time) {
 	t.waitFor(w)
 }
 
-// askAgent asks the agent something that it may take long to answer. If it does, askAgent tells so.
+// askAgent calls ask, which asks the agent something. If the answer takes longer than TellEvery, askAgent writes to the database
+// what the step waits for.
 func (t *task) askAgent(ctx context.Context, ask func() error) error {
 	t.waitForAgentAnswer(time.Now().UTC())
 	told := make(chan struct{})

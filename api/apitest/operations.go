@@ -73,7 +73,7 @@ func (o *Operations) Await(ctx context.Context, op *node.Operation) error {
 	return o.Err
 }
 
-// Read is told as "read what of a node".
+// Read is recorded as "read WHAT of NODE".
 func (o *Operations) Read(_ context.Context, n *node.Node, what node.Reading) (node.BMCReading, error) {
 	_ = o.tell(fmt.Sprintf("read %s of %s", what, n.Name))
 	return o.Reading, o.ReadErr

@@ -37,13 +37,14 @@ func answer(h Handler) gin.HandlerFunc {
 	}
 }
 
-// ofHardware reports whether err is what hardware answered, or did not. Ironic answers 500, too, with its words.
+// ofHardware reports whether err says what hardware answered, or that its answer was lost. The client gets the text of such an
+// error, although its status is 500, as from Ironic.
 func ofHardware(err error) bool {
 	return fault.Is(err, fault.Refused) || fault.Is(err, fault.OutcomeUnknown)
 }
 
 // fail answers an error and ends the request. An error that is not the client's is logged
-// whole here, and the client gets a general sentence, unless the error is of hardware.
+// whole here, and the client gets a general sentence, unless ofHardware is true.
 func fail(c *gin.Context, err error) {
 	status := format.StatusOf(err)
 	code, words, side := fault.CodeOf(err), err.Error(), "Client"

@@ -24,9 +24,9 @@ type ImageCheck struct {
 }
 
 // CheckImage fetches what can be checked of the image that instance_info of n names, and compares its size with the disk of n's
-// inventory. A dry run, a request and a validation ask it. What only could not be found out is a note and no refusal: the agent may
+// inventory. Dry runs, requests and Ironic's validate use it. What could not be found out becomes a note and not a refusal: the agent may
 // reach a server that this process can't reach. The check is empty if instance_info is not valid, which ValidateInterface says, or
-// if n's deploy interface writes no image. authorization is the secret that the image's server wants, if a request has it.
+// if n's deploy interface writes no image. authorization is the secret for the image's server if the request has one; "" = it has none.
 func (s *Service) CheckImage(ctx context.Context, n *node.Node, authorization string) (ImageCheck, error) {
 	if !n.Implementation("deploy").WritesImage {
 		return ImageCheck{}, nil
@@ -54,7 +54,7 @@ func (s *Service) probe(ctx context.Context, info image.Info, out *ImageCheck) i
 		return 0
 	}
 	if info.Authorization == mask.Masked {
-		out.note("the image was not fetched, because its server wants a stored secret")
+		out.note("the image was not fetched, because its server needs a stored secret")
 		return 0
 	}
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
@@ -62,7 +62,7 @@ func (s *Service) probe(ctx context.Context, info image.Info, out *ImageCheck) i
 	size, err := s.ProbeImage(ctx, info)
 	switch {
 	case err == nil && size == 0:
-		out.note("the size of the image is not known: its server does not say it")
+		out.note("the size of the image is not known: its server does not tell it")
 	case fault.Is(err, fault.Invalid):
 		out.Refusals = append(out.Refusals, fault.Coded(fault.ImageInvalid, "%w", err))
 	case err != nil:
@@ -71,7 +71,7 @@ func (s *Service) probe(ctx context.Context, info image.Info, out *ImageCheck) i
 	return size
 }
 
-// compare compares an image of size bytes (0 = not known) and root_gb with the disk on which n gets it.
+// compare compares an image of size bytes (0 = not known) and root_gb with the disk of n to which it would be written.
 func (c *ImageCheck) compare(n *node.Node, inventory map[string]any, size, rootGB int64) {
 	disk, known, err := admission.RootDisk(n, inventory)
 	largest, some := admission.LargestDisk(n, inventory)
@@ -122,7 +122,7 @@ func (s *Service) TryImage(ctx context.Context, p *Provision, n *node.Node) (Ima
 	return check, err
 }
 
-// CheckedImage is the check of an image, and what of the node it was made with.
+// CheckedImage is the check of an image, and the fields of the node that it depends on.
 type CheckedImage struct {
 	ImageCheck
 	instanceInfo, properties map[string]any
@@ -159,8 +159,8 @@ func (s *Service) RetriedImage(ctx context.Context, old *node.Operation) (Checke
 	return CheckedImage{check, n.InstanceInfo, n.Properties}, err
 }
 
-// Refusal is why an operation that writes the image is not opened on n; nil = nothing is known against it. If n was changed since
-// the check, the operation itself finds out.
+// Refusal returns why an operation that writes the image is not opened on n, nil if nothing is known against it. If n was changed
+// since the check it returns nil, because the check no longer fits; the operation then finds out.
 func (c CheckedImage) Refusal(n *node.Node) error {
 	if len(c.Refusals) == 0 || !reflect.DeepEqual(c.instanceInfo, n.InstanceInfo) || !reflect.DeepEqual(c.properties, n.Properties) {
 		return nil

@@ -50,7 +50,7 @@ func (s *Service) DecideManagement(n *node.Node, fl *Fleet, k node.OperationKind
 	return &node.Request{Apply: d.Apply, Open: &node.Operation{Kind: k, Steps: steps, RequestedBy: by}}, nil
 }
 
-// ManagementObstacles is Obstacles for a request to the management interface.
+// ManagementObstacles returns everything that is in the way of a request to the management interface.
 func (s *Service) ManagementObstacles(n *node.Node, fl *Fleet, k node.OperationKind) (all []error) {
 	_, admitted := admission.Management(n, k, fl.Reservation(n))
 	for _, err := range []error{admitted, fl.RequireCovered(n), s.Drivers.Validate(n.Driver, n.DriverInfo)} {
@@ -61,7 +61,7 @@ func (s *Service) ManagementObstacles(n *node.Node, fl *Fleet, k node.OperationK
 	return all
 }
 
-// ReadBMC has a conductor read something of the BMC of the request's node.
+// ReadBMC has a conductor read something from the BMC of the request's node.
 func (s *Service) ReadBMC(c *gin.Context, what node.Reading) (node.BMCReading, error) {
 	n, fl, err := s.NodeAndFleet(c)
 	if err == nil {
@@ -79,10 +79,10 @@ func (s *Service) ReadBMC(c *gin.Context, what node.Reading) (node.BMCReading, e
 	ctx, cancel := context.WithTimeout(c.Request.Context(), s.AnswerWithin)
 	defer cancel()
 	out, err := s.Operations.Read(ctx, n, what)
-	return out, ofHardware(err)
+	return out, asRefusal(err)
 }
 
-// Finish waits until o has ended, as long as clients wait for an answer, and returns why it has not succeeded; nil = it has.
+// Finish waits until o has ended, AnswerWithin at most, and returns why it has not succeeded; nil = it has.
 func (s *Service) Finish(c *gin.Context, o *node.Operation) error {
 	ctx, cancel := context.WithTimeout(c.Request.Context(), s.AnswerWithin)
 	defer cancel()
@@ -106,9 +106,9 @@ func (s *Service) Finish(c *gin.Context, o *node.Operation) error {
 	return fault.CodedAs(kind, now.Cause, "Operation %d (%s) of node %s has %s: %s", o.ID, o.Kind, o.NodeUUID, now.Outcome, now.Error)
 }
 
-// ofHardware returns the error of a request to hardware as fault.Refused, whatever was the matter, with its code: the client
-// gets its words, and nothing of Temper is away.
-func ofHardware(err error) error {
+// asRefusal returns the error of a request to hardware as fault.Refused, with its code and text. With its own kind the client would
+// get 503 for a BMC that does not answer, as if a part of Temper were unavailable.
+func asRefusal(err error) error {
 	switch fault.KindOf(err) {
 	case fault.Unreachable, fault.Busy, fault.Denied, fault.Untrusted, fault.OutcomeUnknown:
 		return fault.CodedAs(fault.Refused, fault.CodeOf(err), "%w", err)

@@ -30,7 +30,7 @@ type Operations interface {
 	Unpause(ctx context.Context, o *node.Operation, by, reason string) error
 	// Await returns when the workflow of o has ended, or with an error when ctx ends or Temporal can't be asked.
 	Await(ctx context.Context, o *node.Operation) error
-	// Read has a conductor read something of n's BMC, until ctx ends, which needs a deadline. The kind of the error is that of
+	// Read has a conductor read something from n's BMC. ctx needs a deadline. The kind of the error is that of
 	// the BMC's answer; fault.Unreachable if nobody answered, and fault.Unavailable if Temporal did not.
 	Read(ctx context.Context, n *node.Node, what node.Reading) (node.BMCReading, error)
 	// Terminate ends the workflow of o without letting it do anything.

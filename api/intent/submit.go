@@ -46,7 +46,7 @@ func AsOnFailure(word string) (node.OnFailure, error) {
 // Asked is what is asked of a node.
 type Asked struct {
 	Event             node.Event // of the life cycle; "" = nothing of it
-	Provision         *Provision // whose image is checked before; nil = it writes none
+	Provision         *Provision // whose image is checked before the node is locked; nil = it writes none
 	WaitsForConductor bool       // it waits where nobody could do it now
 	Once              node.IdempotencyKey
 	// decide runs with the node's row locked, so it must read nothing but its arguments.

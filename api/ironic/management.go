@@ -42,7 +42,7 @@ func (s *Server) listBootDevices(c *gin.Context) (int, any, error) {
 	return http.StatusOK, gin.H{"supported_boot_devices": format.List(read.BootDevices)}, nil
 }
 
-// putBootDevice answers PUT /v1/nodes/X/management/boot_device when the BMC has it.
+// putBootDevice answers PUT /v1/nodes/X/management/boot_device when the BMC has taken the device.
 func (s *Server) putBootDevice(c *gin.Context) (int, any, error) {
 	in, err := format.ReadObject(c, format.MaxBody, "boot_device", "persistent")
 	if err != nil {
@@ -55,7 +55,7 @@ func (s *Server) putBootDevice(c *gin.Context) (int, any, error) {
 	return s.manage(c, node.KindBootDevice, device)
 }
 
-// putNMI answers PUT /v1/nodes/X/management/inject_nmi when the BMC has it.
+// putNMI answers PUT /v1/nodes/X/management/inject_nmi when the BMC has injected the NMI.
 func (s *Server) putNMI(c *gin.Context) (int, any, error) {
 	if _, err := format.ReadObject(c, format.MaxBody); err != nil {
 		return 0, nil, err

@@ -10,9 +10,9 @@ import (
 	"go.temper.dev/temper/internal/fault"
 )
 
-// No vendor interface has a method of its own. What is answered is what Ironic answers for the vendor interface no-vendor.
+// No vendor interface has methods. The answers are those of Ironic's vendor interface no-vendor.
 
-// passthruRoutes are the routes of a passthru, which may have any method of HTTP.
+// passthruRoutes are the routes of vendor_passthru, which take every HTTP method that Ironic does.
 func passthruRoutes(path string, call httpd.Handler) []httpd.Route {
 	return []httpd.Route{
 		httpd.Get(path, 1, call), httpd.Post(path, 1, call), httpd.Put(path, 1, call), httpd.Patch(path, 1, call), httpd.Delete(path, 1, call),

@@ -20,14 +20,14 @@ func TestANoisyBMCTakesNoRoomFromOthers(t *testing.T) {
 			taken++
 		}
 	}
-	require.Equal(t, ownEventBurst-1, taken)
-	for range ownEventBurst - 1 {
+	require.Equal(t, subscriptionEventBurst-1, taken)
+	for range subscriptionEventBurst - 1 {
 		require.True(t, l.take("quiet", now))
 	}
 	require.True(t, l.take("noisy", now.Add(time.Second)))
 
-	for i := range 2 * strangerEventBurst {
-		require.Equal(t, i < strangerEventBurst-2, l.take(fmt.Sprint(i), now), "strangers have a limit of their own")
+	for i := range 2 * unknownEventBurst {
+		require.Equal(t, i < unknownEventBurst-2, l.take(fmt.Sprint(i), now), "events of unknown subscriptions have a limit of their own")
 	}
 	require.True(t, l.take("quiet", now.Add(time.Second)))
 }

@@ -14,7 +14,7 @@ var Explained = explained
 // BMCEventAboveTheRate is the error of an event of a BMC if no more are taken.
 func BMCEventAboveTheRate() error {
 	none := rate.NewLimiter(0, 0)
-	s := &Server{bmcEvents: &bmcEventLimits{known: none, strangers: none}} // not even the database is asked
+	s := &Server{bmcEvents: &bmcEventLimits{known: none, unknown: none}} // not even the database is asked
 	c, _ := gin.CreateTestContext(httptest.NewRecorder())
 	c.Params = gin.Params{{Key: "secret", Value: strings.Repeat("y", bmcSecretLen)}}
 	_, _, err := s.postBMCEvent(c)

@@ -86,7 +86,7 @@ type shownOpsStep struct {
 	StartedAt any            `json:"started_at"`
 	EndedAt   any            `json:"ended_at"`
 	LastError any            `json:"last_error"`
-	Cause     any            `json:"cause"` // of LastError or, of a step that was ended, of its taking unusually long
+	Cause     any            `json:"cause"` // of LastError; for a step that was ended, why it took unusually long
 	Note      any            `json:"note"`
 	Deaths    []shownDeath   `json:"deaths"`
 	NotBefore any            `json:"not_before"` // null = it is not put off

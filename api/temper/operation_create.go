@@ -132,7 +132,7 @@ func unfit(in *format.Object, verb string, names ...string) error {
 	return nil
 }
 
-// managementVerbs are the verbs that ask for one request to the management interface, by the names of the steps that make it.
+// managementVerbs are the verbs for one request to the management interface. Each has the name of the step that makes it.
 var managementVerbs = map[string]node.OperationKind{node.StepSetBootDevice: node.KindBootDevice, node.StepInjectNMI: node.KindNMI}
 
 // bootFields are the fields of the verb set_boot_device.

@@ -38,8 +38,8 @@ type shownRecovery struct {
 	Alive              bool   `json:"alive"`
 	Next               string `json:"next"` // what will happen by itself
 	DryRun             bool   `json:"dry_run"`
-	Done               any    `json:"done"` // how this request ended the operation, or would end it if it is a dry run; null = it does not
-	// Effects are what that does, in clauses: how the operation ends, what is to be undone, and who holds the node then.
+	Done               any    `json:"done"` // how this request ended the operation, or would end it without dry_run; null = it ends nothing
+	// Effects are what ending it does, in clauses: how the operation ends, what is to be undone, and who holds the node then.
 	Effects []string `json:"effects"`
 	Why     string   `json:"why"`
 }
@@ -108,7 +108,7 @@ func (s *Server) recoverNode(c *gin.Context) (int, any, error) {
 	case how == endsNothing:
 		return http.StatusOK, out, nil
 	case dryRun:
-		err = s.tryEnding(&out, n, fl, st, how)
+		err = s.previewEnding(&out, n, fl, st, how)
 	default:
 		err = s.endOperation(c, &out, n, fl, st, how, reason)
 	}
@@ -148,8 +148,8 @@ func (s *Server) endOperation(c *gin.Context, r *shownRecovery, n *node.Node, fl
 	return nil
 }
 
-// tryEnding says in r what endOperation would do.
-func (s *Server) tryEnding(r *shownRecovery, n *node.Node, fl *intent.Fleet, st node.RunStatus, how ending) error {
+// previewEnding says in r what endOperation would do.
+func (s *Server) previewEnding(r *shownRecovery, n *node.Node, fl *intent.Fleet, st node.RunStatus, how ending) error {
 	o, after := *n.Operation, *n
 	after.Operation = &o
 	if how != endsClosed {

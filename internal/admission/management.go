@@ -3,7 +3,7 @@ package admission
 import "go.temper.dev/temper/internal/node"
 
 // Management decides what a request of kind k to the management interface does to n; reservation as in Verb. Unlike a request
-// for a power state it steers no open operation, because the steps of that set the boot device themselves.
+// for a power state it is refused while an operation is open, because the steps of that set the boot device themselves.
 // Errors: Conflict, and Invalid if n's driver can't do it.
 func Management(n *node.Node, k node.OperationKind, reservation string) (Effect, error) {
 	if n.Operation != nil {

@@ -27,8 +27,8 @@ type Inventory struct {
 	BootMode     Mode
 	SecureBoot   *bool // whether it is enabled; nil = the BMC does not say
 
-	// Unread are the lists that are not whole, because the BMC refused a part of them or has too many.
-	Unread []Part
+	// Incomplete are the lists that are not whole, because the BMC refused a part of them or has too many.
+	Incomplete []Part
 }
 
 // Part is a list of an Inventory.

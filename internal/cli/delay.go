@@ -26,7 +26,7 @@ type delay struct {
 	waited   bool
 }
 
-// repeats says that a request is repeated, because of err, until then at most.
+// repeats says that a request is repeated because of err, and until when.
 func (d *delay) repeats(err error, until time.Time) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -36,7 +36,8 @@ func (d *delay) repeats(err error, until time.Time) {
 	}
 }
 
-// waits says that the answer to a request is awaited until then at most, and which part of Temper is broken. It asks the API once.
+// waits says until when the answer to a request is awaited, and which part of Temper is broken. Only its first call asks the API for
+// that; later calls say nothing.
 func (d *delay) waits(ctx context.Context, c *client.Client, until time.Time) {
 	d.mu.Lock()
 	asked := d.waited
@@ -75,7 +76,7 @@ func (d *delay) say(pattern string, args ...any) {
 	}
 }
 
-// over says nothing any more.
+// over ends d: later calls print nothing.
 func (d *delay) over() {
 	d.mu.Lock()
 	defer d.mu.Unlock()

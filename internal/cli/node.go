@@ -189,7 +189,7 @@ func (l *nodeListing) table(nodes []client.Node, powers map[string]client.NodePo
 	return g
 }
 
-// listCell returns a field as a cell of a list for people. Of maintenance that nobody has set it says why, such as "yes: no conductor".
+// listCell returns a field as a cell of a list for people. If Temper has set the maintenance because of a fault, the cell names that, such as "yes: no conductor".
 func listCell(name string, fields map[string]any) string {
 	b, ok := fields[name].(bool)
 	switch fault, _ := fields["fault"].(string); {

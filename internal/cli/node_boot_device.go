@@ -22,8 +22,8 @@ func newNodeBootDevice(s *session) *cobra.Command {
 func newBootDeviceShow(s *session) *cobra.Command {
 	c := &cobra.Command{
 		Use: "show NODE", Short: "Show what a node boots from, and what it can boot from", Args: cobra.ExactArgs(1),
-		Long: `Show what a node boots from, and what it can boot from, as its BMC tells it now. NEXT is "once" if the device is for the next boot only.
-Without a device the server boots as its firmware is set up.`,
+		Long: `Show what a node boots from, and what it can boot from, as its BMC tells it now. PERSISTENT is "no" if the device is for the next boot
+only. If no device is set, the firmware decides what the server boots from.`,
 		Example: "  temper node boot-device show n1", ValidArgsFunction: s.completeNodes("", 1),
 	}
 	c.RunE = s.run(func(ctx context.Context, args []string) error {
@@ -32,15 +32,15 @@ Without a device the server boots as its firmware is set up.`,
 			return withAdvice(err)
 		}
 		return s.show(b, func(w io.Writer) error {
-			device, next := b.Device, "once"
+			device, persistent := b.Device, "no"
 			switch {
 			case device == "":
-				device, next = "none", ""
+				device, persistent = "none", ""
 			case b.Persistent:
-				next = "always"
+				persistent = "yes"
 			}
-			g := table.New("NODE", "BOOT DEVICE", "NEXT", "SUPPORTED").Wrap("SUPPORTED")
-			g.Add(args[0], device, next, strings.Join(b.Supported, ", "))
+			g := table.New("NODE", "BOOT DEVICE", "PERSISTENT", "SUPPORTED").Wrap("SUPPORTED")
+			g.Add(args[0], device, persistent, strings.Join(b.Supported, ", "))
 			return g.Print(w)
 		})
 	})

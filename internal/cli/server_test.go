@@ -183,7 +183,7 @@ func TestAgainstTheAPIItself(t *testing.T) {
 		{args: "node create n1 --driver fake-hardware", err: "n1: A node with name n1 already exists"},
 		{args: "node create n9 --driver abacus", err: "n9: No valid host was found"},
 		{args: "node list", out: "n1 "},
-		{args: "node boot-device show n1", out: "n1    pxe          once  pxe, disk"},
+		{args: "node boot-device show n1", out: "n1    pxe          no          pxe, disk"},
 		{args: "node boot-device set n1 --device disk --persistent --wait 1m", out: "boot_device"},
 		{args: "node boot-device set n1 --device disk --dry-run", out: "management.set_boot_device"},
 		{args: "node boot-device set n1 --device toaster", err: "Invalid boot device toaster specified"},

@@ -268,8 +268,8 @@ type Recovery struct {
 	Workflow  string   `json:"workflow"`
 	Alive     bool     `json:"alive"`
 	Next      string   `json:"next"`
-	Done      string   `json:"done"`    // how it was ended, or would be by a dry run; "" = it is not
-	Effects   []string `json:"effects"` // of that, clauses
+	Done      string   `json:"done"`    // how it was ended, or would be without DryRun; "" = it is not
+	Effects   []string `json:"effects"` // what ending it does, in clauses
 	Why       string   `json:"why"`
 }
 

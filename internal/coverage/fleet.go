@@ -54,8 +54,8 @@ type Served struct {
 type Quarantined struct {
 	Group, Driver string
 	Nodes         int
-	Uncovered     bool       // no live conductor covers some of them; the others' conductors come and go
-	Former        string     // a conductor that would cover some of them if it ran; "" = none is known
+	Uncovered     bool       // no live conductor covers some of them; otherwise their conductors come and go
+	Former        string     // a dead conductor that would cover some of them if it ran; "" = none is known
 	FormerDrivers string     // its drivers, with commas between them
 	Waiting       int        // operations that wait for a conductor
 	FailsAt       *time.Time // when the first of them fails; nil = none does

@@ -90,8 +90,8 @@ func (e *Explanation) canCover(n *node.Node, f Facts) {
 // newConductor stands for the name of a conductor that only the reader can choose.
 const newConductor = "NAME"
 
-// starts is the start of a conductor that covers n: the one that ran last of those that would, or else a new one. The status of the
-// conductors names the same one.
+// starts returns the action that starts a conductor for n: the dead one that would cover n and ran last, else a new one. The help of
+// the part "conductors" names the same one.
 func starts(n *node.Node, fleet []coverage.Conductor) Action {
 	out, latest := Action{Do: StartConductor, Conductor: newConductor, Group: n.ConductorGroup, Drivers: n.Driver}, time.Time{}
 	for _, c := range fleet {

@@ -46,7 +46,7 @@ type Explanation struct {
 	What       string     `json:"what"`
 	Since      *time.Time `json:"since"`
 	Trouble    []string   `json:"trouble"` // what keeps it from going on, whole sentences
-	Notes      []string   `json:"notes"`   // what keeps it from nothing and is worth knowing, whole sentences
+	Notes      []string   `json:"notes"`   // what is worth knowing but does not prevent it from going on, whole sentences
 	Who        string     `json:"who"`
 	Asked      string     `json:"asked"` // which end of the operation was asked for, and by whom; "" = none
 	WaitingFor string     `json:"waiting_for"`

@@ -98,7 +98,7 @@ func (s *System) postgreSQL() Part {
 	p := s.PostgreSQL.part(PartPostgreSQL, "database_url",
 		"servers that are deployed run on. Nothing can be read, accepted or recorded until it answers; steps send no further request to hardware, and go on afterwards")
 	if s.PostgreSQL.Trouble == PostgreSQLOutdated {
-		p.Check = "Run \"temper migrate\" of the newer version, or start the version of Temper that the tables are of"
+		p.Check = "Run \"temper migrate\" of the newer version, or start the version of Temper that the tables were made for"
 	}
 	return p
 }
@@ -384,7 +384,7 @@ func (s *System) Away() string {
 	return ""
 }
 
-// awayBriefly is what Away tells, without the time and what still works.
+// awayBriefly is Away without since when, and without what still works.
 func (s *System) awayBriefly() string {
 	switch s.Cause() {
 	case fault.TemporalUnavailable:

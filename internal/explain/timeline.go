@@ -61,7 +61,7 @@ var outageWords = map[node.OutagePart]string{
 	node.OutageOfTemporal:   "Temporal %s: no orchestrator reached it, and no workflow went on",
 }
 
-// outage is the line of an outage. One that began before o was accepted is put there.
+// outage returns the line of an outage. If it began before o was accepted, the line is at that time.
 func outage(x node.Outage, o *node.Operation, now time.Time) Moment {
 	m := Moment{At: x.From, Until: x.Until, What: momentOutage}
 	if m.At.Before(o.AcceptedAt) {

@@ -13,11 +13,11 @@ var neverCalled = regexp.MustCompile(`Timeout reached while waiting for callback
 // aborted is how Ironic tells that somebody has ended an operation. Its clients look for "aborted", so that errors keep the words.
 var aborted = regexp.MustCompile(`By request, the (?:[a-z]+ )?operation was aborted|Inspection was aborted by request`)
 
-// told returns an error as a clause of a sentence, in Temper's words: whom an operation has waited for in vain, and that it was
-// cancelled.
+// told returns an error as a clause of a sentence, with Ironic's words about an agent that never called and about a cancelled
+// operation replaced by Temper's.
 func told(err string) string { return toldOf(nil, err) }
 
-// toldOf is told for the error of o, or of its node. Of an operation that somebody has ended it says who did, and why.
+// toldOf is told for the error of o, or of its node. If somebody cancelled o, it also says who did, and why.
 func toldOf(o *node.Operation, err string) string {
 	err = neverCalled.ReplaceAllString(err, "the server was booted, and its agent never called")
 	return text.Clause(aborted.ReplaceAllLiteralString(err, cancelled(o)))

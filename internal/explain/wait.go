@@ -177,7 +177,7 @@ func answers(w *node.Wait, at func(*time.Time) string) string {
 	case w.Took > 0:
 		return "the BMC answers slowly" + text.Because(slowness(w))
 	}
-	return "the BMC has been asked at " + at(&w.Since)
+	return "the BMC was asked at " + at(&w.Since)
 }
 
 // agentAnswers says that an agent has been asked something, or since when it gives no answer.
@@ -187,7 +187,7 @@ func agentAnswers(w *node.Wait, format func(time.Time) string, at func(*time.Tim
 		who += " called at " + at(w.SeenAt) + " and"
 	}
 	if w.Unread == "" {
-		return []string{who + " has been asked at " + format(w.Since) + ", and has not answered yet"}
+		return []string{who + " was asked at " + format(w.Since) + ", and has not answered yet"}
 	}
 	return []string{who + " has not answered since " + format(w.Since) + text.Because(text.Clause(w.Unread))}
 }

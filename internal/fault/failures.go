@@ -102,7 +102,7 @@ var ofFailures = []CodeRow{
 	},
 	{
 		Code: ServerNotBooting, Kind: Refused, Cause: true, Meaning: "The BMC shows the server on, but the server does not begin to boot, also after it was switched off and on again.",
-		Do: "Look at the server's console and at the BMC's log. Often the server needs to be without power for a minute. If it takes longer than boot_progress_timeout to test its memory, raise that. Then retry.", Fields: []string{"power_state"},
+		Do: "Look at the server's console and at the BMC's log. Often the server needs to be without power for a minute. If testing its memory takes longer than boot_progress_timeout, raise that setting. Then retry.", Fields: []string{"power_state"},
 	},
 	{
 		Code: HardwareUnhealthy, Kind: Refused, Cause: true, Meaning: "The BMC says that the health of the server is critical.",

@@ -12,8 +12,8 @@ import (
 	"syscall"
 )
 
-// ofNetwork are the errors of connections that have plain words, in the order in which they are looked for.
-var ofNetwork = []struct {
+// networkErrors has plain words for errors of connections. The first row that fits counts.
+var networkErrors = []struct {
 	errors []error
 	words  string
 }{
@@ -26,14 +26,14 @@ var ofNetwork = []struct {
 	{[]error{http.ErrSchemeMismatch}, "it speaks HTTP, not HTTPS"},
 }
 
-// NetworkWords says plainly why a request got no answer. Go's own texts name system calls and the addresses of sockets; they are for
-// people only if the error is of none of the known kinds.
+// NetworkWords says in plain words why a request got no answer. It returns Go's own text, which names system calls, only for errors
+// of no known kind.
 func NetworkWords(err error) string {
 	var dns *net.DNSError
 	if errors.As(err, &dns) && dns.IsNotFound {
 		return "no address is known for " + dns.Name
 	}
-	for _, known := range ofNetwork {
+	for _, known := range networkErrors {
 		for _, one := range known.errors {
 			if errors.Is(err, one) {
 				return known.words
@@ -44,7 +44,7 @@ func NetworkWords(err error) string {
 	var noTLS tls.RecordHeaderError
 	switch {
 	case errors.As(err, &timeout) && timeout.Timeout():
-		return ofNetwork[0].words
+		return networkErrors[0].words
 	case errors.As(err, &noTLS):
 		return "it does not speak TLS"
 	}

@@ -50,7 +50,7 @@ func Of(n *node.Node, a explain.Action) Item {
 	return item
 }
 
-// serves returns the flags of a conductor that is to be for the nodes of a group and driver; "" = it is for what it was.
+// serves returns the flags that set a conductor's group and drivers; "" = its configuration sets them.
 func serves(a explain.Action) (flags string) {
 	if a.Group != "" {
 		flags = " --conductor-group " + a.Group

@@ -11,8 +11,8 @@ import (
 
 // row says how an action is written. In its texts stand {node} (in commands its name, in
 // paths its UUID), {operation}, {kind} of the operation, {decision}, {verb}, {state} to which the verb leads, and
-// {group}, {conductor}, {serves}, the flags that say for which nodes it is, {webhook}, and {digest}, the field of instance_info that has the image's digest. Only the reader
-// knows a reason: it is WHY.
+// {group}, {conductor}, {serves} (the flags that set its group and drivers), {webhook}, and {digest} (the field of instance_info that
+// has the image's digest). Only the reader knows a reason: it is WHY.
 type row struct {
 	command      string // follows "temper "
 	effect       string // follows the command in a sentence; a fault may say it in other words

@@ -18,7 +18,7 @@ const (
 )
 
 // Prober probes images for requests that come many at a time. Requests for the same image at the same time fetch it once, and what was
-// learnt is remembered for 10 s. An error that is fault.Invalid is not remembered, because somebody may have mended the image. It is safe for
+// learned is remembered for 10 s. An error that is fault.Invalid is not remembered, because somebody may have mended the image. It is safe for
 // concurrent use.
 type Prober struct {
 	probe func(context.Context, Info) (int64, error)
@@ -29,7 +29,7 @@ type Prober struct {
 	known   map[string]probed
 }
 
-// probed is what was learnt of an image.
+// probed is what was learned of an image.
 type probed struct {
 	size int64
 	err  error

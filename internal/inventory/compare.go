@@ -24,8 +24,8 @@ type Changes struct {
 }
 
 // Compare returns what has changed from one inventory to the next. Only kinds of which both tell all parts are compared, and of the
-// system only what both tell. A BMC and an agent describe the same part in other words; of two inventories that are not from the same
-// one, only serial numbers, versions and settings are compared, and which parts there are.
+// system only what both tell. A BMC and an agent describe the same part in different words. So if one inventory is from a BMC and
+// the other from an agent, only serial numbers, versions and settings are compared, and which parts there are.
 func Compare(before, after Parts) Changes {
 	was, is := before.byKey(), after.byKey()
 	all, same := []Change{}, before.fromBMC() == after.fromBMC()
@@ -45,10 +45,10 @@ func Compare(before, after Parts) Changes {
 	return Changes{List: all[:n], More: len(all) - n}
 }
 
-// fromBMC reports whether a BMC has told the inventory. An agent lists no processors.
+// fromBMC reports whether the inventory is from a BMC. An agent lists no processors.
 func (p Parts) fromBMC() bool { return slices.Contains(p.Told, Processor) }
 
-// described reports whether what p is depends on who tells it: the name of an interface in Linux is another one than the BMC's.
+// described reports whether p is described in words that depend on who tells it: Linux names an interface otherwise than a BMC.
 func (p Part) described() bool {
 	switch p.Kind {
 	case System:

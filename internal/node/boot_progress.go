@@ -1,4 +1,4 @@
 package node
 
-// TellsBoot is the name in driver_internal_info under which is noted that the BMC tells how far a boot is.
-const TellsBoot = "temper_tells_boot"
+// ReportsBootProgress is the key of driver_internal_info that says whether the node's BMC reports how far a boot is.
+const ReportsBootProgress = "temper_reports_boot_progress"

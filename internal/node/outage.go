@@ -2,12 +2,12 @@ package node
 
 import "time"
 
-// Outage is a time in which a part of Temper that everything needs could not be reached by those that watch it. While PostgreSQL is
-// away nothing can be recorded; while Temporal is away no workflow goes on.
+// Outage is a time in which PostgreSQL or Temporal could not be reached. Without PostgreSQL nothing can be recorded; without Temporal
+// no workflow goes on.
 type Outage struct {
 	Part  OutagePart
 	From  time.Time  // when it was reached last
-	Until *time.Time // when it was reached again; nil = it was not yet
+	Until *time.Time // when it was reached again; nil = not yet
 }
 
 // OutagePart is what was away.

@@ -53,7 +53,7 @@ type Step struct {
 	Limit     int        `json:"limit,omitempty"`      // how often it may fail, by the settings of the conductor that began it; 0 = not begun
 	BusySince *time.Time `json:"busy_since,omitempty"` // the first of the answers "later" in a row; nil = the last error was another one
 	// SilentSince is since when its BMC gives no answer; nil = the last error was another one, or the BMC has answered
-	// since while the step waited for an effect.
+	// since then, while the step waited for the effect of a request.
 	SilentSince *time.Time `json:"silent_since,omitempty"`
 	// SilentUntil is when the step fails if the BMC stays silent, the last try included. It stays as it was told first.
 	SilentUntil *time.Time `json:"silent_until,omitempty"`
@@ -64,7 +64,7 @@ type Step struct {
 	StartedAt     *time.Time `json:"started_at,omitempty"`
 	EndedAt       *time.Time `json:"ended_at,omitempty"`
 	LastError     string     `json:"last_error,omitempty"`
-	Cause         fault.Code `json:"cause,omitempty"` // of LastError or, without one, of taking unusually long
+	Cause         fault.Code `json:"cause,omitempty"` // of LastError; without one, why it took unusually long
 	Note          string     `json:"note,omitempty"`  // why it was skipped or begun anew without a person's request
 
 	// Deaths are the conductors that died of the step in a row. Progress, a failure,
@@ -92,8 +92,8 @@ type Step struct {
 	// Issued is the request that is recorded before it is sent, so that another conductor
 	// knows of it: an agent's command, a pulse, a task's URI.
 	Issued *Issued `json:"issued,omitempty"`
-	// MediaIn: the medium that it has inserted for this boot was seen in the drive.
-	MediaIn bool `json:"media_in,omitempty"`
+	// MediumInserted reports whether the medium that it has inserted for this boot was seen in the drive.
+	MediumInserted bool `json:"medium_inserted,omitempty"`
 	// Phase is the step's own progress mark ("off", "on"), for steps of several requests.
 	Phase string `json:"phase,omitempty"`
 }
@@ -130,7 +130,7 @@ func (s *Step) FellSilent(now time.Time, patience time.Duration) {
 	s.SilentSince, s.SilentUntil = &now, nil
 }
 
-// ForgetSilence makes the next silence of the BMC the first one.
+// ForgetSilence makes the next silence of the BMC count as the first one of a phase.
 func (s *Step) ForgetSilence() { s.SilentSince, s.FirstSilentAt = nil, nil }
 
 // Over reports whether nothing is left to do for the step.
@@ -143,7 +143,7 @@ func (s Step) Name() string { return s.Interface + "." + s.Step }
 // insertion: its medium may still appear, even in a drive that was emptied meanwhile.
 // Whoever runs the step next waits for that.
 func (s *Step) Rewind() {
-	s.Phase, s.MediaIn = "", false
+	s.Phase, s.MediumInserted = "", false
 	if !s.Inserting() {
 		s.Issued = nil
 	}

@@ -101,7 +101,8 @@ func SilentWait(since time.Time, why string, until time.Time) Wait {
 // Silent reports whether w is for a BMC that gives no answer.
 func (w *Wait) Silent() bool { return w.silence() == fault.BMCSilent }
 
-// silence returns who gives no answer, as the cause that this is; "" if somebody has answered, or it is not called silence yet.
+// silence returns fault.BMCSilent or fault.AgentSilent if that gave no answer when it was asked last; "" if w does not wait for an
+// answer, or there was one.
 func (w *Wait) silence() fault.Code {
 	if w == nil || w.Unread == "" {
 		return ""

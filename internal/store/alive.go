@@ -54,8 +54,8 @@ type Seen struct {
 }
 
 // Witness records that this process can write to the database and, if contact is set, that it
-// reaches Temporal. If nobody could for a while, it records that outage, too. The time of an outage of the database, in which
-// nobody could record a contact with Temporal, is none of Temporal. mine is the At of its previous call, the zero time on the first one.
+// reaches Temporal. If nobody could for a while, it also records that outage. An outage of the database is not one
+// of Temporal, too, although nobody could record contact with Temporal meanwhile. mine is the At of its previous call, the zero time on the first one.
 func (s *Store) Witness(ctx context.Context, mine time.Time, contact bool) (Seen, error) {
 	var out Seen
 	var from, last *time.Time

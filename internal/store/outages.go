@@ -8,7 +8,7 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// maxOutages is how many outages an operation is told of, the latest ones.
+// maxOutages is how many outages Outages returns, the latest ones.
 const maxOutages = 50
 
 const outagesSQL = `

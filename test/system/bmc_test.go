@@ -102,7 +102,7 @@ func TestAServerThatDoesNotBeginToBootIsDeployedAllTheSame(t *testing.T) {
 	n := available(t, s, s.rack.of(standard))
 	n.done(n.power("power on"), "available")
 	eventually(t, patience, func() error {
-		if p := n.now().Internal; p["temper_tells_boot"] != true {
+		if p := n.now().Internal; p["temper_reports_boot_progress"] != true {
 			return fmt.Errorf("it is not known that the BMC tells of boots: %v", p)
 		}
 		return nil

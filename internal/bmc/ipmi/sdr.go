@@ -30,13 +30,13 @@ type sensor struct {
 	full   *types.SDRFull // nil = it measures nothing
 }
 
-// repository is the repository as it was read. It seldom changes, and is some hundred commands to read.
+// repository is the SDR repository as it was read. It seldom changes, and reading it takes some hundred commands.
 type repository struct {
 	info    storage.GetSDRRepoInfoResponse
 	sensors []sensor
 }
 
-// sensors returns the sensors of the BMC. The repository is read only if it has changed. If the BMC has none, there are none.
+// sensors returns the sensors of the BMC. The repository is read only if it has changed. A BMC without a repository has no sensors.
 func (s *session) sensors(ctx context.Context) ([]sensor, error) {
 	var now storage.GetSDRRepoInfoResponse
 	var no *refusal
@@ -62,7 +62,7 @@ func (s *session) readSDR(ctx context.Context) ([]sensor, error) {
 	for next, read := uint16(0), 0; next != lastRecord && read < maxSDR; read++ {
 		record, following, err := s.readRecord(ctx, next)
 		if errors.As(err, &no) && no.code == types.CodeRequestedDataNotPresent {
-			return out, nil // it is empty
+			return out, nil // there is no such record
 		}
 		if err != nil {
 			return nil, err

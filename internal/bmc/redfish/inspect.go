@@ -140,8 +140,8 @@ func (in *inspection) room(ctx context.Context) bool {
 
 // unread notes that a part is not whole.
 func (in *inspection) unread(part bmc.Part) {
-	if !slices.Contains(in.inv.Unread, part) {
-		in.inv.Unread = append(in.inv.Unread, part)
+	if !slices.Contains(in.inv.Incomplete, part) {
+		in.inv.Incomplete = append(in.inv.Incomplete, part)
 	}
 }
 

@@ -215,7 +215,7 @@ func TestAnOptionalPartThatIsRefusedIsNotedAsUnread(t *testing.T) {
 			inv, err := inspect(t, f)
 			require.NoError(t, err)
 			require.Len(t, inv.DIMMs, c.dimms)
-			require.Equal(t, c.unread, inv.Unread)
+			require.Equal(t, c.unread, inv.Incomplete)
 		})
 	}
 }
@@ -226,7 +226,7 @@ func TestAnOptionalPartWithTooManyElementsIsNotWhole(t *testing.T) {
 	inv, err := inspect(t, f)
 	require.NoError(t, err)
 	require.Len(t, inv.DIMMs, 128)
-	require.Equal(t, []bmc.Part{bmc.PartMemory}, inv.Unread)
+	require.Equal(t, []bmc.Part{bmc.PartMemory}, inv.Incomplete)
 }
 
 // Chassis that each list many devices would use up the requests of the inspection, which must not fail because of them.
@@ -252,7 +252,7 @@ func TestOptionalPartsLeaveRoomForTheRest(t *testing.T) {
 	inv, err := inspect(t, f)
 	require.NoError(t, err)
 	require.Len(t, inv.DIMMs, 120)
-	require.Subset(t, inv.Unread, []bmc.Part{bmc.PartPCI})
+	require.Subset(t, inv.Incomplete, []bmc.Part{bmc.PartPCI})
 	require.Less(t, len(f.seen()), 600)
 }
 
@@ -278,7 +278,7 @@ func TestInspectionToleratesWhatBMCsGetWrongOfOptionalParts(t *testing.T) {
 	require.Equal(t, &bmc.TPM{Version: "TPM2_0", Enabled: true}, inv.TPM)
 	require.True(t, *inv.SecureBoot)
 	require.Equal(t, []bmc.PCIDevice{{Name: "1", VendorID: "10de", DeviceID: "9008", Revision: "a1"}}, inv.PCIDevices)
-	require.Equal(t, []bmc.Part{bmc.PartPCI}, inv.Unread)
+	require.Equal(t, []bmc.Part{bmc.PartPCI}, inv.Incomplete)
 }
 
 // If the system lists no Ethernet interfaces, the functions of its network adapters are the interfaces.

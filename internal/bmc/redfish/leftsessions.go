@@ -40,9 +40,9 @@ func (e *endpoint) endLeftSessions(ctx context.Context, l login, own node.BMCSes
 	return freed
 }
 
-// endLeftSession ends a session, and reports whether it did. It leaves a session of another user or that was created at
-// another time: some BMCs give the path of a session that has ended to the next one. It returns an error if the BMC did not say what became of the session, or
-// refused the login: a wrong password must not be shown once for each session.
+// endLeftSession ends a session, and reports whether it did. It does not end a session of another user or one that was created at
+// another time: some BMCs give the path of a session that has ended to the next one. It returns an error if the BMC did not say
+// what became of the session, or refused the login: a wrong password must not be shown once for each session.
 func (e *endpoint) endLeftSession(ctx context.Context, l login, left node.BMCSession) (bool, error) {
 	about, err := e.fetch(ctx, left.Path, l)
 	if err != nil {
@@ -71,8 +71,7 @@ type aboutSession struct {
 	CreatedTime looseString
 }
 
-// isOther reports whether the session is known not to be the one that this user has created at that time, "" if that is not
-// known.
+// isOther reports whether the session is certainly not the one that the user created at the time created; "" = that is not known.
 func (s aboutSession) isOther(user, created string) bool {
 	return s.UserName != "" && !strings.EqualFold(string(s.UserName), user) || s.created() != "" && created != "" && !sameTime(s.created(), created)
 }
@@ -80,7 +79,7 @@ func (s aboutSession) isOther(user, created string) bool {
 // maxCreated bounds a CreatedTime, which has 25 bytes.
 const maxCreated = 64
 
-// created returns the CreatedTime, "" if it is not told.
+// created returns the CreatedTime, "" if the BMC does not tell it.
 func (s aboutSession) created() string {
 	if len(s.CreatedTime) > maxCreated {
 		return ""

@@ -115,12 +115,12 @@ func checkInventory(t *testing.T, persona string, inv bmc.Inventory) {
 	case "generic":
 		require.Regexp(t, "^ASSET-", inv.AssetTag)
 		require.Regexp(t, "^PN-", inv.PartNumber)
-		require.Empty(t, inv.Unread)
+		require.Empty(t, inv.Incomplete)
 	case "dgx":
-		require.Equal(t, []bmc.Part{bmc.PartGPUs}, inv.Unread, "the board of the GPUs is off, too")
+		require.Equal(t, []bmc.Part{bmc.PartGPUs}, inv.Incomplete, "the board of the GPUs is off, too")
 		require.Empty(t, inv.GPUs)
 	default:
-		require.Empty(t, inv.Unread)
+		require.Empty(t, inv.Incomplete)
 	}
 }
 
@@ -134,7 +134,7 @@ func TestTheGPUsOfABoardBelongToItsSystem(t *testing.T) {
 	}, 30*time.Second, 10*time.Millisecond)
 	inv, err := s.Inspect(t.Context())
 	require.NoError(t, err)
-	require.Empty(t, inv.Unread)
+	require.Empty(t, inv.Incomplete)
 	require.Len(t, inv.GPUs, 4)
 	require.Equal(t, bmc.GPU{
 		Name: "GPU_SXM_1", Model: "SIM-GPU-80", Manufacturer: "NVIDIA", Serial: inv.GPUs[0].Serial, Firmware: "96.00.74", MemoryMiB: 80 << 10,

@@ -197,8 +197,8 @@ func (s *session) findInventory(ctx context.Context) Finding {
 	}
 	words := fmt.Sprintf("%d CPUs, %d MiB in %d modules, %d disks, %d NICs, %d GPUs, %d PCI devices, %d versions of firmware",
 		inv.CPUs, inv.MemoryMiB, len(inv.DIMMs), len(inv.Disks), len(inv.NICs), len(inv.GPUs), len(inv.PCIDevices), len(inv.Firmware))
-	if len(inv.Unread) > 0 {
-		words += "; not whole: " + joinWords(inv.Unread)
+	if len(inv.Incomplete) > 0 {
+		words += "; not whole: " + joinWords(inv.Incomplete)
 	}
 	return s.finding("inspect out of band", err, "%s", words)
 }

@@ -111,7 +111,7 @@ func (in *inspection) readGPUs(ctx context.Context) error {
 			return err
 		}
 	}
-	if len(in.inv.GPUs) > 0 || slices.Contains(in.inv.Unread, bmc.PartGPUs) {
+	if len(in.inv.GPUs) > 0 || slices.Contains(in.inv.Incomplete, bmc.PartGPUs) {
 		return nil
 	}
 	for _, d := range in.byClass {

@@ -72,7 +72,7 @@ func (t *Target) what() string {
 	return fmt.Sprintf("operation %s (%s)", t.ID, t.Op.Kind)
 }
 
-// unread says of a target whose operation was not read how far it is.
+// unread describes a target whose operation was not read.
 func (t *Target) unread() string {
 	state := cmp.Or(t.NodeState, "not seen yet")
 	if t.Err != nil {
