@@ -14,7 +14,7 @@ import (
 // is dropped, and ".json" is stripped from the end below version 1.91
 // (controllers/root.py, middleware/json_ext.py). The prefix is put in for the
 // resources in unversioned only; every other path is left to whoever serves it.
-// At the end current, which may be nil, may give another URL, for paths that have moved.
+// At the end current, if it is not nil, replaces the URL of a path that has moved.
 func tidyPath(next http.Handler, unversioned []string, current func(*url.URL) *url.URL) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		path, ctx := r.URL.Path, r.Context()

@@ -47,8 +47,8 @@ type Config struct {
 	// Unversioned are the first path segments that are served below /v1 and that
 	// clients may ask for without it.
 	Unversioned []string
-	// CurrentURL returns the URL that serves what the given one, a path of an older API, asks for; the same one
-	// if it is none. Default: nothing has moved.
+	// CurrentURL returns the URL of today for one with a path of an older API, and any other URL unchanged (the same
+	// pointer). Default: nothing has moved.
 	CurrentURL func(*url.URL) *url.URL
 	// NotFound answers a path without a route.
 	NotFound Handler

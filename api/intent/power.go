@@ -29,7 +29,8 @@ func PowerTimeout(in *format.Object) (time.Duration, error) {
 }
 
 // DecidePower opens an operation if the node has none. If its open operation waits, that
-// operation is asked to change the power. If it changes the power as target says, the request joins it.
+// operation is asked to change the power. If it is going to bring the power to target anyway, the request joins it: nothing new is
+// started.
 func (s *Service) DecidePower(n *node.Node, fl *Fleet, target node.PowerState, timeout time.Duration, by string) (*node.Request, error) {
 	d, err := admission.Power(n, target, fl.Reservation(n))
 	if err != nil {

@@ -105,7 +105,7 @@ func (s *Service) Submit(c *gin.Context, a Asked) (*node.Operation, *Fleet, erro
 		return o, fl, nil
 	}
 	if joined {
-		httpd.Logger(c).Info("request accepted, the open operation does it", zap.String("kind", string(o.Kind)), zap.String("user", httpd.User(c)))
+		httpd.Logger(c).Info("request joined the open operation", zap.String("kind", string(o.Kind)), zap.String("user", httpd.User(c)))
 		return o, fl, nil
 	}
 	httpd.Logger(c).Info("request accepted", zap.String("kind", string(o.Kind)), zap.String("asked", string(o.Asked)), zap.String("user", httpd.User(c)))

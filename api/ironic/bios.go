@@ -9,7 +9,7 @@ import (
 	"go.temper.dev/temper/internal/fault"
 )
 
-// BIOS settings are readings in the database, and nothing reads any yet: the list is empty, whatever the
+// Ironic lists the BIOS settings that were read before. Nothing reads them yet, so the list is empty, whatever the
 // node's driver (Ironic api/controllers/v1/bios.py).
 
 // minorBIOSDetail is the version that lets the list of BIOS settings have fields and detail.

@@ -8,8 +8,8 @@ import (
 	"go.temper.dev/temper/api/format"
 )
 
-// listFirmware answers GET /v1/nodes/X/firmware. Components are readings in the database, and nothing reads any yet: the list
-// is empty, whatever the node's driver.
+// listFirmware answers GET /v1/nodes/X/firmware. Ironic lists the components that were read before. Nothing reads them
+// yet, so the list is empty, whatever the node's driver.
 func (s *Server) listFirmware(c *gin.Context) (int, any, error) {
 	if q := format.ReadQuery(c); q.Err != nil {
 		return 0, nil, q.Err

@@ -50,7 +50,7 @@ func checkNetworkData(data map[string]any) error {
 	return nil
 }
 
-// The types of links, networks and services.
+// The types of links that need no fields of their own, and the types of networks.
 var (
 	linkTypes    = []string{"bridge", "dvs", "hw_veb", "hyperv", "ovs", "tap", "vhostuser", "vif", "phy"}
 	networkTypes = []string{"ipv4", "ipv4_dhcp", "ipv6", "ipv6_dhcp", "ipv6_slaac"}
@@ -64,12 +64,12 @@ func checkLink(link map[string]any) error {
 		address = "vlan_mac_address"
 		err = requireTexts(link, "vlan_link")
 		if id, isNumber := link["vlan_id"].(float64); err == nil && (!isNumber || id != float64(int64(id))) {
-			err = fmt.Errorf("vlan_id is required, an integer")
+			err = fmt.Errorf("vlan_id must be an integer")
 		}
 	case "bond":
 		err = requireTexts(link, "bond_mode")
 		if _, isList := link["bond_links"].([]any); err == nil && !isList {
-			err = fmt.Errorf("bond_links is required, a list")
+			err = fmt.Errorf("bond_links must be a list")
 		}
 	default:
 		err = requireOneOf(link, "type", linkTypes)

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// Ironic lets the word of a resource below a node come before the node (/v1/nodes/states/NODE/power), and the node be a parameter
-// of the query (/v1/nodes/validate?node_uuid=NODE). No node has one of the words as its name (node.ReservedNames).
+// Ironic also takes paths in which the name of a node's resource comes before the node (/v1/nodes/states/NODE/power), or in which the
+// node is a query parameter (/v1/nodes/validate?node_uuid=NODE). No node can have such a name (node.ReservedNames).
 
-// oldPaths are the resources that have such paths, with the words that may follow them.
+// oldPaths are the resources that have such paths, with the segments that may follow them.
 var oldPaths = map[string][]string{
 	"maintenance":     {},
 	"management":      {"boot_device", "supported", "indicators", "inject_nmi"},
@@ -21,7 +21,7 @@ var oldPaths = map[string][]string{
 // nodeParameters are the parameters that name the node of such a path.
 var nodeParameters = []string{"node_ident", "node", "node_uuid"}
 
-// CurrentURL returns u with the node where it is today, if u has one of the old paths; otherwise it returns u.
+// CurrentURL returns the URL of today for u if u has an old path; otherwise it returns u.
 func CurrentURL(u *url.URL) *url.URL {
 	rest, ok := strings.CutPrefix(u.Path, "/v1/nodes/")
 	if !ok {

@@ -9,7 +9,7 @@ import (
 
 const minorRAID = 12
 
-// putRAID answers PUT /v1/nodes/X/states/raid. That no driver does it is 404 here and not 400, as in Ironic.
+// putRAID answers PUT /v1/nodes/X/states/raid. If the driver does not support it, the answer is 404 and not 400, as in Ironic.
 func (s *Server) putRAID(c *gin.Context) (int, any, error) {
 	if _, err := format.ReadOpenObject(c, format.MaxBody); err != nil {
 		return 0, nil, err

@@ -14,7 +14,7 @@ import (
 // is told that it is done, as by Ironic's (drivers/modules/network/noop.py). It
 // needs a conductor there, and so here.
 
-// minorVIFPort is the version that has port_uuid and portgroup_uuid. To an older one they are keys like any other.
+// minorVIFPort is the version that added port_uuid and portgroup_uuid. In older ones they have no meaning.
 const minorVIFPort = 67
 
 // served: a conductor covers the node of the path. Ironic answers 400

@@ -10,7 +10,7 @@ import (
 // Power decides what a request for a power state does to n; reservation as
 // in Verb. While the node waits or holds it steers the open operation (people
 // reboot nodes that are stuck in PXE); while it is being cleaned it is refused. A
-// request for what the open operation does already joins it.
+// request for what the open operation is doing anyway joins it.
 // Errors: NotAllowed, Invalid (disable_power_off), Conflict.
 func Power(n *node.Node, target node.PowerState, reservation string) (Effect, error) {
 	s := n.ProvisionState

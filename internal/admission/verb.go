@@ -15,7 +15,7 @@ type Effect struct {
 	Open   node.OperationKind // insert an operation of this kind
 	Target node.State         // the target of the operation that is opened
 	Steer  node.Ask           // write this into the open operation; it replaces an older ask
-	Join   bool               // the open operation does already what is asked for
+	Join   bool               // the open operation is doing what is asked for anyway
 
 	Move        []node.Event    // the way of the node along the life-cycle table; nil = it stays
 	From, To    node.State      // provision state before and after

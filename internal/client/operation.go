@@ -133,8 +133,8 @@ func (o *Operation) Current() *Step {
 	return nil
 }
 
-// FailureLimit returns how often the step may fail before it has failed for good. 0 = nobody has begun it, or it has failed for good
-// sooner, with a failure that is not tried again.
+// FailureLimit returns how often the step may fail before it has failed for good. 0 = it has not begun, or it has failed for good
+// sooner, because of a failure that is not tried again.
 func (s Step) FailureLimit() int {
 	if s.State == "failed" && s.Failures < s.Limit {
 		return 0

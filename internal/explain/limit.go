@@ -8,8 +8,8 @@ import (
 	"go.temper.dev/temper/internal/text"
 )
 
-// AtLimit says what happens at o.WaitingUntil if what o waits for has not come by then: "it fails". "" = o has no limit, or it
-// stands still because o is paused. It also says if that is overdue now.
+// AtLimit says what happens at o.WaitingUntil if what o waits for has not come by then: "it fails". "" = o has no limit, or its
+// time stands still because o is paused. It also says if that is overdue now.
 func AtLimit(o *node.Operation, now time.Time) string {
 	if what := atLimit(o); what != "" {
 		return what + overdue(*o.WaitingUntil, now, "")

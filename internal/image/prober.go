@@ -50,29 +50,29 @@ func (p *Prober) Probe(ctx context.Context, i Info) (int64, error) {
 	flight := p.flights.DoChan(key, func() (any, error) { return p.fetch(ctx, key, i), nil })
 	select {
 	case done := <-flight:
-		learnt := done.Val.(probed) //nolint:forcetypeassert // see above
-		return learnt.size, learnt.err
+		learned := done.Val.(probed) //nolint:forcetypeassert // see above
+		return learned.size, learned.err
 	case <-ctx.Done():
 		return 0, fault.CodedAs(fault.Unreachable, fault.ImageUnreachable, "it took too long")
 	}
 }
 
-// probeKey is the same for images of which the same is fetched.
+// probeKey returns the fields of i that decide what is fetched, as one string.
 func probeKey(i Info) string {
 	return strings.Join([]string{i.Source, i.Format, i.Checksum, i.Algo, i.Authorization}, "\x00")
 }
 
-// fetch probes the image, unless another request has done that since the caller looked whether it is known.
+// fetch probes the image, unless another request has done that after Probe looked for it.
 func (p *Prober) fetch(ctx context.Context, key string, i Info) probed {
 	if was, ok := p.recall(key); ok {
 		return was
 	}
 	size, err := p.probe(context.WithoutCancel(ctx), i) // others may wait for it, too
-	learnt := probed{size: size, err: err, at: p.now()}
+	learned := probed{size: size, err: err, at: p.now()}
 	if !fault.Is(err, fault.Invalid) {
-		p.remember(key, learnt)
+		p.remember(key, learned)
 	}
-	return learnt
+	return learned
 }
 
 func (p *Prober) recall(key string) (probed, bool) {
@@ -82,11 +82,11 @@ func (p *Prober) recall(key string) (probed, bool) {
 	return was, ok && p.now().Sub(was.at) < probesLast
 }
 
-func (p *Prober) remember(key string, learnt probed) {
+func (p *Prober) remember(key string, learned probed) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if len(p.known) >= maxProbes {
 		clear(p.known)
 	}
-	p.known[key] = learnt
+	p.known[key] = learned
 }

@@ -18,10 +18,10 @@ var Interfaces = []string{
 	"bios", "boot", "console", "deploy", "firmware", "inspect", "management", "network", "power", "raid", "rescue", "storage", "vendor",
 }
 
-// unserved are the interfaces that no request can use yet, although fake hardware has an implementation that pretends.
+// unserved are the interfaces for which the API has no requests yet, although fake hardware has implementations of them.
 var unserved = []string{"console", "rescue"}
 
-// InterfaceServed reports whether there are requests that an implementation of the interface could answer.
+// InterfaceServed reports whether the API has requests for the interface.
 func InterfaceServed(iface string) bool { return !slices.Contains(unserved, iface) }
 
 // HardwareType is a driver, with the implementations that its nodes can have. All are in

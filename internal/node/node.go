@@ -38,7 +38,7 @@ type Node struct {
 
 	ProvisionState       State
 	TargetProvisionState State      // "" = none
-	ProvisionUpdatedAt   *time.Time // nil = it is in the state that it was created in
+	ProvisionUpdatedAt   *time.Time // nil = it is in the state in which it was created
 	LastError            string
 
 	PowerState       PowerState // "" = never read
@@ -103,8 +103,8 @@ const (
 	FaultService     = "service failure"
 )
 
-// StateSince returns when n came into its provision state: a new node has no ProvisionUpdatedAt, as in Ironic. It returns nil if
-// n is not in the database.
+// StateSince returns since when n has its provision state: since its creation if it has no ProvisionUpdatedAt, as a new node in
+// Ironic. It returns nil if n is not in the database.
 func (n *Node) StateSince() *time.Time {
 	if n.ProvisionUpdatedAt == nil && !n.CreatedAt.IsZero() {
 		return &n.CreatedAt

@@ -34,8 +34,9 @@ func PowerAfter(target PowerState) PowerState {
 	return PowerOn
 }
 
-// Reaches reports whether o, an open operation, does all that a new request for target would do. One for a state does, as long as
-// nobody has asked it to end, nothing has failed and it is not paused. A reboot does if it has not begun: somebody who asks for one later wants another.
+// Reaches reports whether o, an open operation, does all that a new request for target would do. It does if it is a power request for
+// the same target, nobody has asked it to end, nothing has failed and it is not paused. A reboot must not have begun either: whoever
+// asks for one after that wants another.
 func (o *Operation) Reaches(target PowerState) bool {
 	if !o.Kind.Spec().PowerChange || o.PowerTarget != target || o.Asked != AskNone || o.Paused {
 		return false

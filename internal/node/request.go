@@ -9,8 +9,8 @@ type Request struct {
 	// PowerTarget, SoftTimeout, RetryOf, OnFailure. Origin, Group and Driver are the node's.
 	Open  *Operation
 	Steer *Steer
-	// Join: the open operation does what is asked for, so nothing is written. It is the operation
-	// of this request, too.
+	// Join: the open operation is doing what is asked for anyway, so nothing is written. It is the
+	// operation of this request, too.
 	Join bool
 	// Move is the way of the node along the life-cycle table; nil = it stays.
 	Move []Event

@@ -17,7 +17,7 @@ const (
 	maxSDR      = 512 // records that are read
 	sdrChunk    = 16  // bytes at a time, of BMCs that can't return a whole record
 	maxSensor   = 40  // bytes of a sensor's name
-	maxReserved = 10  // how often a record is read in parts, because somebody else has reserved the repository meanwhile
+	maxReserved = 10  // how often the reading of a record in parts is begun, if others reserve the repository meanwhile
 )
 
 // sensor is what the repository of sensor data records (SDR) says of a sensor of the BMC.
@@ -94,7 +94,7 @@ func (s *session) readRecord(ctx context.Context, id uint16) (record []byte, nex
 	}
 }
 
-// readParts reads a record in parts. This takes a reservation, which ends when anybody else reserves the repository, or changes it
+// readParts reads a record in parts. This needs a reservation, which ends when anybody else reserves or changes the repository
 // (IPMI 2.0, 33.11).
 func (s *session) readParts(ctx context.Context, id uint16) (record []byte, next uint16, err error) {
 	var reserved storage.ReserveSDRRepoResponse
