@@ -11,7 +11,7 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// ReadType is the workflow type of a reading of a BMC.
+// ReadType is the workflow type of ReadBMC.
 const ReadType = "ReadBMC"
 
 // ReadInput says what is read of a node's BMC, by which conductors, and how long the client waits for it.
@@ -22,8 +22,8 @@ type ReadInput struct {
 	Within time.Duration `json:"within"`
 }
 
-// ReadBMC has a conductor read something of a node's BMC. It is no operation: it holds no node, and nothing depends on its
-// end. If the conductor dies, the client asks again.
+// ReadBMC has a conductor read something from a node's BMC. It is not an operation: it holds no node, and nothing depends on its
+// end. If the conductor dies, the client may ask again.
 func ReadBMC(ctx workflow.Context, in ReadInput) (node.BMCReading, error) {
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		TaskQueue:              node.QueueName(in.Group, in.Driver),

@@ -17,9 +17,9 @@ type ReadInput struct {
 	What node.Reading `json:"what"`
 }
 
-// ReadBMC reads something of a node's BMC for a client who waits for it. It takes no claim, because it changes nothing.
-// Temporal does not retry it. A BMC that is known to be silent is not asked before its time: clients who wait for dead BMCs must
-// not take the slots of the steps.
+// ReadBMC reads something from a node's BMC for a client who waits for it. It takes no claim, because it changes nothing.
+// Temporal does not retry it. A BMC that is known to be silent is asked only when it is due: clients that wait for dead BMCs must
+// not take slots from the steps.
 func (s *Steps) ReadBMC(ctx context.Context, in ReadInput) (node.BMCReading, error) {
 	out, err := s.readBMC(ctx, in)
 	if err != nil {

@@ -205,9 +205,9 @@ type BootDevice interface {
 type VirtualMedia interface {
 	// Media reads what is in the drive.
 	Media(ctx context.Context) (Media, error)
-	// InsertMedia inserts the image at url. If that image is already inserted, it
-	// sends nothing and succeeds, unless the same session has ejected it, which some
-	// BMCs show late; another image is ejected first. It returns
+	// InsertMedia inserts the image at url. If the BMC shows that image as inserted, it
+	// sends nothing and succeeds, unless the same session has ejected it: some BMCs go on
+	// showing an ejected image. Another image is ejected first. It returns
 	// fault.OutcomeUnknown if the request was sent and no answer came: many BMCs
 	// download the image before they answer.
 	InsertMedia(ctx context.Context, url string) error

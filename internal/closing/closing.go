@@ -127,8 +127,9 @@ func joinPowerError(power, last string) string {
 }
 
 // errorOfOtherWork returns the last error of n after an operation that does not provision
-// it: why n is in a failed state outlasts a power request, a request to the management interface leaves it as it is, and what an undo settles
-// is told in the error of the work that left it.
+// it. Why n is in a failed state outlasts a power request. A request to the management
+// interface changes nothing of it. What an undo settles is told in the error of the work
+// that left it.
 func (e *Ending) errorOfOtherWork(n *node.Node, end node.End) string {
 	o, k, settled := n.Operation, n.Operation.Kind.Spec(), len(e.Owed) == 0
 	switch {
@@ -141,7 +142,7 @@ func (e *Ending) errorOfOtherWork(n *node.Node, end node.End) string {
 	case k.Undoes && settled && end.Outcome == node.Succeeded:
 		return node.Undone(n.LastError, node.UndoneBy(o.ID))
 	case k.Undoes, k.Management:
-		return n.LastError // of the work before; who asked for a boot device gets the error of that
+		return n.LastError // whoever sent a request to the management interface gets its error as the answer
 	}
 	return e.LastError
 }

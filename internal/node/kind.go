@@ -65,10 +65,10 @@ type KindSpec struct {
 	Refusal           string
 
 	PowerChange bool // it is a request for a power state
-	// Management: it is one request to the management interface, which its only step makes. Its error is that of the
-	// request, and no last error of the node.
+	// Management: it is one request to the management interface, which its only step makes. Its error is told to
+	// whoever sent the request, and does not become the node's last error.
 	Management bool
-	// Settles are undos that earlier operations may owe, and that are not wanted any more once it has succeeded.
+	// Settles are the undos that a node owes no more when an operation of the kind has succeeded.
 	Settles []Undo
 	// Undoes: it does what earlier operations owe. Reconciliation opens it, and nobody
 	// waits for it.

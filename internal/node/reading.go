@@ -1,6 +1,6 @@
 package node
 
-// Reading is what a client can have read from a node's BMC.
+// Reading is what a client can have a conductor read from a node's BMC.
 type Reading string
 
 // The readings.
@@ -9,8 +9,8 @@ const (
 	ReadBootDevices Reading = "supported boot devices"
 )
 
-// BMCReading is what a BMC answers to a Reading. Only the field of that is set.
+// BMCReading is what a BMC answers to a Reading. Only the field for that Reading is set.
 type BMCReading struct {
 	BootDevice  BootDevice `json:"boot_device"`
-	BootDevices []string   `json:"boot_devices,omitempty"` // that the server may be told to boot from, by Ironic's names
+	BootDevices []string   `json:"boot_devices,omitempty"` // from which the server can boot, by Ironic's names
 }

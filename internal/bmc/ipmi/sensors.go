@@ -13,9 +13,9 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// parts has the kinds of sensors that tell the health of a part of the server (IPMI 2.0, table 42-3). Others, such as those of
+// sensorComponents has the kind of component whose health a kind of sensor tells (IPMI 2.0, table 42-3). Other sensors, such as those of
 // buttons and of the firmware's progress, are not read.
-var parts = map[types.SensorType]node.ComponentKind{
+var sensorComponents = map[types.SensorType]node.ComponentKind{
 	types.SensorTypeTemperature:               node.ComponentTemperature,
 	types.SensorTypeVoltage:                   node.ComponentSystem,
 	types.SensorTypeCurrent:                   node.ComponentSystem,
@@ -32,14 +32,14 @@ var parts = map[types.SensorType]node.ComponentKind{
 	types.SensorTypeBattery:                   node.ComponentSystem,
 }
 
-// tellSensors adds what the sensors say. A sensor that is off, has no reading now or can't be read says nothing.
+// tellSensors adds to h what the sensors say. Sensors that are off, have no reading now or are refused are left out.
 func (s *session) tellSensors(ctx context.Context, h *bmc.Health) error {
 	all, err := s.sensors(ctx)
 	if err != nil {
 		return err
 	}
 	for _, one := range all {
-		kind, known := parts[one.kind]
+		kind, known := sensorComponents[one.kind]
 		if !known {
 			continue
 		}
@@ -110,9 +110,9 @@ func (s sensor) judgeStates(states []uint8) (worst node.HealthStatus, message st
 // severity returns how bad a state of a discrete sensor is.
 func (s sensor) severity(state uint8) node.HealthStatus {
 	if s.class == types.EventReadingTypeSensorSpecific {
-		return ofKind[s.kind][state]
+		return specificStates[s.kind][state]
 	}
-	return ofClass[s.class][state]
+	return genericStates[s.class][state]
 }
 
 // value returns what a sensor measures, in its unit; ok is false if it measures nothing or in a way that the record does not
@@ -146,7 +146,7 @@ func (s sensor) measured(raw uint8) (r bmc.Reading, ok bool) {
 	return r, true
 }
 
-// places has where sensors of an entity are (IPMI 2.0, table 43-13).
+// places has the place of the sensors of each entity (IPMI 2.0, table 43-13).
 var places = map[types.EntityID]bmc.Place{
 	3: bmc.PlaceProcessor, 4: bmc.PlaceStorage, 8: bmc.PlaceMemory, 10: bmc.PlacePowerSupply, 19: bmc.PlacePowerSupply, 26: bmc.PlaceStorage,
 	32: bmc.PlaceMemory, 37: bmc.PlaceIntake, 55: bmc.PlaceIntake, 64: bmc.PlaceIntake, 65: bmc.PlaceProcessor,

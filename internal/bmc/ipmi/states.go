@@ -6,11 +6,11 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// states has how bad each state of a discrete sensor is, by its offset. States that are not named are no trouble.
+// states has how bad each state of a discrete sensor is, by its offset. States that are not listed are no trouble.
 type states map[uint8]node.HealthStatus
 
-// ofClass has the states of generic discrete sensors (IPMI 2.0, table 42-2).
-var ofClass = map[types.EventReadingType]states{
+// genericStates has the states of discrete sensors of generic types (IPMI 2.0, table 42-2).
+var genericStates = map[types.EventReadingType]states{
 	0x04: {1: node.HealthWarning}, // predictive failure
 	0x05: {1: node.HealthWarning}, // limit exceeded
 	0x06: {1: node.HealthWarning}, // performance lags
@@ -24,8 +24,8 @@ var ofClass = map[types.EventReadingType]states{
 	},
 }
 
-// ofKind has the states of sensors whose states depend on what they watch (IPMI 2.0, table 42-3).
-var ofKind = map[types.SensorType]states{
+// specificStates has the states of sensors whose states depend on what they watch (IPMI 2.0, table 42-3).
+var specificStates = map[types.SensorType]states{
 	types.SensorTypePhysicalSecurity: {0: node.HealthWarning, 1: node.HealthWarning, 2: node.HealthWarning, 3: node.HealthWarning, 6: node.HealthWarning},
 	types.SensorTypeProcessor: {
 		0: node.HealthCritical, 1: node.HealthCritical, 2: node.HealthCritical, 3: node.HealthCritical, 4: node.HealthCritical, 5: node.HealthCritical,
