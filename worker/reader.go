@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
 
@@ -47,7 +48,7 @@ func (s Starter) Read(ctx context.Context, n *node.Node, what node.Reading) (out
 		return out, nil
 	case errors.As(err, &app):
 		return out, fault.CodedAs(fault.ParseKind(app.Type()), activities.CauseOf(err), "%s", app.Message())
-	case ctx.Err() != nil, errors.As(err, &late):
+	case timeIsUp(ctx, err), errors.As(err, &late):
 		return out, fault.New(fault.Unreachable, "the %s of node %s could not be read within %s: no conductor and no BMC answered", what, n.UUID, within.Round(time.Second))
 	}
 	return out, fault.Coded(fault.TemporalUnavailable, "read the %s of node %s: %w", what, n.UUID, err)
@@ -60,8 +61,14 @@ func (s Starter) Await(ctx context.Context, o *node.Operation) error {
 	switch {
 	case err == nil, errors.As(err, &ended):
 		return nil
-	case ctx.Err() != nil:
-		return ctx.Err()
+	case timeIsUp(ctx, err):
+		return cmp.Or(ctx.Err(), context.DeadlineExceeded)
 	}
 	return fault.Coded(fault.TemporalUnavailable, "wait for the workflow of operation %d: %w", o.ID, err)
+}
+
+// timeIsUp reports whether a wait has ended with err because ctx has. The client may return a moment before ctx has ended.
+func timeIsUp(ctx context.Context, err error) bool {
+	var exceeded *serviceerror.DeadlineExceeded
+	return ctx.Err() != nil || errors.Is(err, context.DeadlineExceeded) || errors.As(err, &exceeded)
 }
