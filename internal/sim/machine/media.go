@@ -92,17 +92,20 @@ func (s *Server) EjectMedia() {
 		s.media = Media{}
 		return
 	}
-	if s.ejecting {
+	ejected := s.media
+	if !ejected.Inserted || s.ejecting == ejected {
 		return
 	}
-	s.ejecting = true
-	ejected := s.media
+	s.ejecting = ejected
 	time.AfterFunc(s.env.PowerDelay, func() {
 		defer s.changed()
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if s.ejecting = false; s.media == ejected {
+		if s.media == ejected {
 			s.media = Media{}
+		}
+		if s.ejecting == ejected {
+			s.ejecting = Media{}
 		}
 	})
 }

@@ -58,8 +58,8 @@ type Server struct {
 	agents        sync.WaitGroup
 	memory        *AgentMemory
 	media         Media
-	inserting     bool // a download is under way
-	ejecting      bool // an eject has begun (Make.SlowEject)
+	inserting     bool  // a download is under way
+	ejecting      Media // whose eject has begun (Make.SlowEject)
 	settings      Settings
 	volumes       []Volume
 	sessions      map[string]*Session
