@@ -42,10 +42,15 @@ func TestEveryGETIsAnsweredWithoutAConductor(t *testing.T) {
 	b.SQL(`INSERT INTO node_inventory (node_id, inventory, plugin_data) SELECT id, '{}', '{}' FROM nodes WHERE name = 'free'`)
 	b.Put("/temper/v1/compute-services/s1", map[string]any{"incarnation": 1}).Is(200)
 	b.Post("/temper/v1/webhooks", map[string]any{"name": "w1", "url": "https://example.org", "secret": "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"}).Is(201)
-	values := strings.NewReplacer("{node}", "free", "{port}", port, "{conductor}", "c1", "{allocation}", "web", "{operation}", "1", "{event}", event, "{host}", "s1", "{driver}", "fake-hardware", "{webhook}", "w1", "{setting}", "ProcVirt")
+	free := b.Field("free", "uuid").(string)
+	record := func(path string, body map[string]any) string {
+		return b.Post("/v1/"+path, body).Is(201)["uuid"].(string)
+	}
+	portgroup := record("portgroups", map[string]any{"node_uuid": free})
+	values := strings.NewReplacer("{portgroup}", portgroup, "{node}", "free", "{port}", port, "{conductor}", "c1", "{allocation}", "web", "{operation}", "1", "{event}", event, "{host}", "s1", "{driver}", "fake-hardware", "{webhook}", "w1", "{setting}", "ProcVirt")
 	queries := map[string]string{
 		"/temper/v1/ring/what-if": "?without=c1", "/temper/v1/compute-services/what-if": "?service=s1", "/v1/lookup": "?node_uuid=" + b.Field("inspected", "uuid").(string),
-		"/temper/v1/nodes/power": "?node=" + b.Field("free", "uuid").(string),
+		"/temper/v1/nodes/power": "?node=" + free,
 	}
 	seen := 0
 	for path, item := range doc.Paths.Map() {

@@ -67,7 +67,7 @@ func portsOf(nics []bmc.NIC) []node.Port {
 	var ports []node.Port
 	for _, nic := range nics {
 		if nic.Enabled && (!told || nic.NetworkBoot == bmc.NetworkBootYes) {
-			ports = append(ports, node.Port{Address: strings.ToLower(nic.MAC), PXEEnabled: true})
+			ports = append(ports, node.Port{Address: strings.ToLower(nic.MAC), PXEEnabled: true, AvailableForDynamicPortgroup: true})
 		}
 	}
 	return ports

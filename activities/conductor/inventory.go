@@ -54,7 +54,7 @@ func inspectionOfAgent(raw map[string]any) (node.Inspection, error) {
 		if err != nil || !isUnicast(mac) {
 			continue // no address, or none that a port could have
 		}
-		out.Ports = append(out.Ports, node.Port{Address: mac, PXEEnabled: pxe == "" || pxe == mac})
+		out.Ports = append(out.Ports, node.Port{Address: mac, PXEEnabled: pxe == "" || pxe == mac, AvailableForDynamicPortgroup: true})
 	}
 	return out, nil
 }

@@ -23,6 +23,7 @@ type Store interface {
 	RequestStore
 	TraitStore
 	PortStore
+	PortgroupStore
 	AllocationStore
 	ConductorStore
 	RecordStore
@@ -133,6 +134,16 @@ type PortStore interface {
 	CreatePort(ctx context.Context, p *node.Port) error
 	UpdatePort(ctx context.Context, ident string, edit func(*node.Port) error) (*node.Port, error)
 	DeletePort(ctx context.Context, ident string) error
+}
+
+// PortgroupStore keeps the port groups. An ident is a uuid or a name.
+type PortgroupStore interface {
+	Portgroups(ctx context.Context, f node.PortgroupFilter, p node.Page) ([]node.Portgroup, error)
+	Portgroup(ctx context.Context, ident string) (*node.Portgroup, error)
+	CreatePortgroup(ctx context.Context, g *node.Portgroup) error
+	UpdatePortgroup(ctx context.Context, ident string, edit func(*node.Portgroup) error) (*node.Portgroup, error)
+	// DeletePortgroup returns fault.Invalid if the group has ports.
+	DeletePortgroup(ctx context.Context, ident string) error
 }
 
 // AllocationStore keeps the allocations. An ident is a uuid or a name.

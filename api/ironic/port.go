@@ -16,7 +16,6 @@ import (
 type portAttribute = format.Attribute[node.Port, node.Port]
 
 // portAttributes is the port resource (Ironic api/controllers/v1/port.py).
-// Port groups are not built, so portgroup_uuid is null and stays so.
 var portAttributes = format.Attributes[node.Port, node.Port]{
 	{Name: "uuid", Since: 1, Value: func(p *node.Port) any { return p.UUID }, Set: portSet.UUID("uuid", func(p *node.Port) *string { return &p.UUID }), Create: true},
 	{Name: "created_at", Since: 1, Value: func(p *node.Port) any { return format.Timestamp(&p.CreatedAt) }},
@@ -33,13 +32,28 @@ var portAttributes = format.Attributes[node.Port, node.Port]{
 		Set: setLocalLink, Create: true, Patch: true,
 	},
 	{Name: "pxe_enabled", Since: 19, Value: func(p *node.Port) any { return p.PXEEnabled }, Set: portSet.Boolean("pxe_enabled", true, func(p *node.Port) *bool { return &p.PXEEnabled }), Create: true, Patch: true},
-	{Name: "portgroup_uuid", Since: 24, Value: func(*node.Port) any { return nil }, Set: setPortgroup, Create: true, Patch: true},
+	{
+		Name: "portgroup_uuid", Since: minorPortgroupsOf, Value: func(p *node.Port) any { return format.OrNull(p.PortgroupUUID) },
+		Set: portSet.UUID("portgroup_uuid", func(p *node.Port) *string { return &p.PortgroupUUID }), Create: true, Patch: true,
+	},
 	{Name: "physical_network", Since: 34, Value: func(p *node.Port) any { return format.OrNull(p.PhysicalNetwork) }, Set: setPhysicalNetwork, Create: true, Patch: true},
 	{Name: "is_smartnic", Since: 53, Value: func(p *node.Port) any { return p.IsSmartNIC }, Set: portSet.Boolean("is_smartnic", false, func(p *node.Port) *bool { return &p.IsSmartNIC }), Create: true, Patch: true},
 	{Name: "name", Since: 88, Value: func(p *node.Port) any { return format.OrNull(p.Name) }, Set: setPortName, Create: true, Patch: true},
 	{
 		Name: "description", Since: 97, Value: func(p *node.Port) any { return format.OrNull(p.Description) },
 		Set: portSet.Text("description", 255, func(p *node.Port) *string { return &p.Description }), Create: true, Patch: true,
+	},
+	{
+		Name: "vendor", Since: 100, Value: func(p *node.Port) any { return format.OrNull(p.Vendor) },
+		Set: portSet.Text("vendor", 32, func(p *node.Port) *string { return &p.Vendor }), Create: true, Patch: true,
+	},
+	{
+		Name: "category", Since: 101, Value: func(p *node.Port) any { return format.OrNull(p.Category) },
+		Set: portSet.Text("category", 80, func(p *node.Port) *string { return &p.Category }), Create: true, Patch: true,
+	},
+	{
+		Name: "available_for_dynamic_portgroup", Since: 111, Value: func(p *node.Port) any { return p.AvailableForDynamicPortgroup },
+		Set: portSet.Boolean("available_for_dynamic_portgroup", true, func(p *node.Port) *bool { return &p.AvailableForDynamicPortgroup }), Create: true, Patch: true,
 	},
 }
 
@@ -54,12 +68,12 @@ var portListParameters = slices.Concat(format.PageParameters,
 
 // listPorts answers GET /v1/ports.
 func (s *Server) listPorts(c *gin.Context) (int, any, error) {
-	return s.portCollection(c, "ports", "", false)
+	return s.portCollection(c, "ports", node.PortFilter{}, false)
 }
 
 // listPortsDetail answers GET /v1/ports/detail.
 func (s *Server) listPortsDetail(c *gin.Context) (int, any, error) {
-	return s.portCollection(c, "ports/detail", "", true)
+	return s.portCollection(c, "ports/detail", node.PortFilter{}, true)
 }
 
 // listNodePorts answers GET /v1/nodes/X/ports.
@@ -68,7 +82,7 @@ func (s *Server) listNodePorts(c *gin.Context) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	return s.portCollection(c, "nodes/"+url.PathEscape(c.Param("node"))+"/ports", n.UUID, false)
+	return s.portCollection(c, "nodes/"+url.PathEscape(c.Param("node"))+"/ports", node.PortFilter{Node: &n.UUID}, false)
 }
 
 // listNodePortsDetail answers GET /v1/nodes/X/ports/detail.
@@ -77,13 +91,14 @@ func (s *Server) listNodePortsDetail(c *gin.Context) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	return s.portCollection(c, "nodes/"+url.PathEscape(c.Param("node"))+"/ports/detail", n.UUID, true)
+	return s.portCollection(c, "nodes/"+url.PathEscape(c.Param("node"))+"/ports/detail", node.PortFilter{Node: &n.UUID}, true)
 }
 
-func (s *Server) portCollection(c *gin.Context, path, nodeUUID string, whole bool) (int, any, error) {
+// portCollection lists the ports of a node or port group, which within says, or all.
+func (s *Server) portCollection(c *gin.Context, path string, within node.PortFilter, whole bool) (int, any, error) {
 	q := format.ReadQuery(c, portListParameters...)
 	q.RequireVersion(8, "fields")
-	q.RequireVersion(24, "portgroup")
+	q.RequireVersion(minorPortgroupsOf, "portgroup")
 	q.RequireVersion(82, "shard")
 	q.RequireVersion(97, "description_contains")
 	q.RequireVersion(99, "conductor_groups")
@@ -101,7 +116,7 @@ func (s *Server) portCollection(c *gin.Context, path, nodeUUID string, whole boo
 		names = []string{"uuid", "address"}
 	}
 	p := q.PageByUUID(s.MaxLimit, portAttributes.Sortable(q.Minor))
-	f, none, err := s.portFilter(c, q, nodeUUID)
+	f, none, err := s.portFilter(c, q, within)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -121,13 +136,19 @@ func (s *Server) portCollection(c *gin.Context, path, nodeUUID string, whole boo
 	}.Body(q, p, ports), nil
 }
 
-// portFilter reads the filters; none says that nothing can match.
-func (s *Server) portFilter(c *gin.Context, q *format.Query, nodeUUID string) (f node.PortFilter, none bool, err error) {
-	ident := nodeUUID
+// portFilter adds the filters to within; none says that nothing can match.
+func (s *Server) portFilter(c *gin.Context, q *format.Query, within node.PortFilter) (f node.PortFilter, none bool, err error) {
+	f = within
+	ident := q.UUID("node_uuid")
 	if ident == "" {
-		if ident = q.UUID("node_uuid"); ident == "" {
-			ident = q.Word("node")
-		}
+		ident = q.Word("node")
+	}
+	if f.Node != nil {
+		ident = *f.Node
+	}
+	group := q.Word("portgroup")
+	if f.Portgroup != nil {
+		group = *f.Portgroup
 	}
 	if a := q.Text("address"); a != nil {
 		mac, ok := normalMAC(*a)
@@ -140,7 +161,7 @@ func (s *Server) portFilter(c *gin.Context, q *format.Query, nodeUUID string) (f
 		f.Shards = q.List("shard")
 	}
 	exclusive := 0
-	for _, given := range []bool{ident != "", q.Word("portgroup") != "", len(f.Shards) > 0} {
+	for _, given := range []bool{ident != "", group != "", len(f.Shards) > 0} {
 		if given {
 			exclusive++
 		}
@@ -151,10 +172,14 @@ func (s *Server) portFilter(c *gin.Context, q *format.Query, nodeUUID string) (f
 	if exclusive > 1 {
 		return f, false, fault.New(fault.Forbidden, "Operation not permitted.")
 	}
-	if group := q.Word("portgroup"); group != "" {
-		return f, false, fault.New(fault.NotFound, "Portgroup %s could not be found.", format.Clip(group))
+	if group != "" && f.Portgroup == nil {
+		g, err := portgroupResource.named(c, group, s.Store.Portgroup)
+		if err != nil {
+			return f, false, err
+		}
+		f.Portgroup = &g.UUID
 	}
-	if ident != "" {
+	if ident != "" && f.Node == nil {
 		n, err := s.Find(c, ident)
 		if err != nil {
 			return f, false, err
@@ -211,7 +236,7 @@ func (s *Server) createPort(c *gin.Context) (int, any, error) {
 			in.Fail("Schema error for port: '%s' is a required property", name)
 		}
 	}
-	p := &node.Port{PXEEnabled: true}
+	p := &node.Port{PXEEnabled: true, AvailableForDynamicPortgroup: true}
 	for _, a := range portAttributes {
 		if v, given := in.Fields[a.Name]; given && in.Err == nil {
 			if a.Since > format.Minor(c) && v != nil {
@@ -232,6 +257,9 @@ func (s *Server) createPort(c *gin.Context) (int, any, error) {
 	ctx := c.Request.Context()
 	if _, err := s.Store.Node(ctx, p.NodeUUID); err != nil {
 		return 0, nil, format.NotFoundIsInvalid(err)
+	}
+	if err := s.checkMember(ctx, p); err != nil {
+		return 0, nil, err
 	}
 	if err := s.Store.CreatePort(ctx, p); err != nil {
 		return 0, nil, format.NotFoundIsInvalid(err)

@@ -38,6 +38,15 @@ func (s *Server) patchPort(c *gin.Context) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
+	wanted := *port
+	if err := portAttributes.Apply(ops, port, &wanted); err != nil {
+		return 0, nil, err
+	}
+	if wanted.PortgroupUUID != port.PortgroupUUID || wanted.PhysicalNetwork != port.PhysicalNetwork || wanted.NodeUUID != port.NodeUUID {
+		if err := s.checkMember(ctx, &wanted); err != nil {
+			return 0, nil, err
+		}
+	}
 	held := fl.Reservation(n)
 	port, err = s.Store.UpdatePort(ctx, port.UUID, func(p *node.Port) error {
 		before := *p
@@ -80,6 +89,6 @@ func portChangeAllowed(n *node.Node, before, after *node.Port, minor int, held s
 
 // sameConnectivity compares two ports' places in the network.
 func sameConnectivity(a, b *node.Port) bool {
-	return a.PXEEnabled == b.PXEEnabled && a.PhysicalNetwork == b.PhysicalNetwork &&
+	return a.PXEEnabled == b.PXEEnabled && a.PhysicalNetwork == b.PhysicalNetwork && a.PortgroupUUID == b.PortgroupUUID &&
 		reflect.DeepEqual(format.Dict(a.LocalLinkConnection), format.Dict(b.LocalLinkConnection))
 }

@@ -1,6 +1,8 @@
 package ironic
 
 import (
+	"cmp"
+	"context"
 	"regexp"
 	"strings"
 
@@ -12,12 +14,7 @@ import (
 // portSet makes the setters of ports.
 var portSet = format.Setters[node.Port]{Resource: "port"}
 
-func setNodeUUID(p *node.Port, v any) error {
-	if v == nil {
-		return portSet.WrongType("node_uuid", "'string'", v)
-	}
-	return portSet.UUID("node_uuid", func(p *node.Port) *string { return &p.NodeUUID })(p, v)
-}
+var setNodeUUID = ownerField(portSet, func(p *node.Port) *string { return &p.NodeUUID })
 
 func setAddress(p *node.Port, v any) error {
 	s, ok := v.(string)
@@ -30,14 +27,6 @@ func setAddress(p *node.Port, v any) error {
 	}
 	p.Address = mac
 	return nil
-}
-
-// setPortgroup: port groups are not built, so none can be named.
-func setPortgroup(_ *node.Port, v any) error {
-	if v == nil {
-		return nil
-	}
-	return fault.New(fault.Invalid, "Portgroup %s could not be found.", format.Describe(v))
 }
 
 func setPhysicalNetwork(p *node.Port, v any) error {
@@ -118,4 +107,27 @@ func checkPort(p *node.Port, minor int) error {
 		return fault.New(fault.Invalid, "Smart NIC port must have port_id and hostname in local_link_connection")
 	}
 	return nil
+}
+
+// checkMember are the rules for a port of a port group: both belong to one node, and all ports of the group are connected to one
+// physical network (Ironic conductor/utils.py, validate_port_physnet).
+func (s *Server) checkMember(ctx context.Context, p *node.Port) error {
+	if p.PortgroupUUID == "" {
+		return nil
+	}
+	g, err := s.Store.Portgroup(ctx, p.PortgroupUUID)
+	switch {
+	case err != nil:
+		return format.NotFoundIsInvalid(err)
+	case g.NodeUUID != p.NodeUUID:
+		return fault.New(fault.Invalid, "Port can not be added to a portgroup belonging to a different node.")
+	}
+	members, err := s.Store.Ports(ctx, node.PortFilter{Portgroup: &g.UUID}, node.Page{})
+	for _, m := range members {
+		if m.UUID != p.UUID && m.PhysicalNetwork != p.PhysicalNetwork {
+			return fault.New(fault.Conflict, "Port with physical network %s cannot become a member of port group %s which has ports in physical network %s.",
+				cmp.Or(p.PhysicalNetwork, "None"), g.UUID, cmp.Or(m.PhysicalNetwork, "None"))
+		}
+	}
+	return err
 }

@@ -41,6 +41,7 @@ var rootResources = []struct {
 }{
 	{"nodes", 1},
 	{"ports", 1},
+	{"portgroups", minorPortgroups},
 	{"drivers", 1},
 	{"lookup", 22},
 	{"heartbeat", 22},
@@ -87,7 +88,7 @@ func NotFound(c *gin.Context) (int, any, error) {
 // unbuiltResources are those of Ironic's root resources that are not built. A client
 // that asks for one without a version gets the answers of /v1, too.
 var unbuiltResources = []string{
-	"chassis", "deploy_templates", "driver", "events", "inspection_rules", "portgroups", "runbooks", "shards", "volume",
+	"chassis", "deploy_templates", "driver", "events", "inspection_rules", "runbooks", "shards", "volume",
 }
 
 // RootResources are the resources below /v1.

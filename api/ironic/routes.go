@@ -25,6 +25,21 @@ func (s *Server) ironicRoutes() []httpd.Route {
 	}
 }
 
+func (s *Server) portgroupRoutes() []httpd.Route {
+	return []httpd.Route{
+		httpd.Get("/v1/portgroups", minorPortgroups, s.listPortgroups),
+		httpd.Post("/v1/portgroups", minorPortgroups, s.createPortgroup),
+		httpd.Get("/v1/portgroups/detail", minorPortgroups, s.listPortgroupsDetail),
+		httpd.Get("/v1/portgroups/:portgroup", minorPortgroups, s.getPortgroup),
+		httpd.Patch("/v1/portgroups/:portgroup", minorPortgroups, s.patchPortgroup),
+		httpd.Delete("/v1/portgroups/:portgroup", minorPortgroups, s.deletePortgroup),
+		httpd.Get("/v1/portgroups/:portgroup/ports", minorPortgroupsOf, s.listPortgroupPorts),
+		httpd.Get("/v1/portgroups/:portgroup/ports/detail", minorPortgroupsOf, s.listPortgroupPortsDetail),
+		httpd.Get("/v1/nodes/:node/portgroups", minorPortgroupsOf, s.listNodePortgroups),
+		httpd.Get("/v1/nodes/:node/portgroups/detail", minorPortgroupsOf, s.listNodePortgroupsDetail),
+	}
+}
+
 func (s *Server) nodeRoutes() []httpd.Route {
 	return []httpd.Route{
 		httpd.Get("/v1/nodes", 1, s.listNodes),

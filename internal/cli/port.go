@@ -26,13 +26,14 @@ var portFields = []field{
 	{flag: "name", name: "name", help: "`name`"},
 	{flag: "address", name: "address", help: "`MAC` address"},
 	{flag: "pxe-enabled", name: "pxe_enabled", boolean: true, help: "whether the node boots from it"},
+	{flag: "port-group", name: "portgroup_uuid", help: "`uuid` of the port group that it is a part of"},
 	{flag: "physical-network", name: "physical_network", help: "physical `network` that it is connected to"},
 	{flag: "local-link", name: "local_link_connection", dict: true, text: true, help: "switch_id, port_id and switch_info of the other end; @FILE: an object"},
 	{flag: "extra", name: "extra", dict: true, help: "additional data; @FILE: an object"},
 }
 
 func newPortList(s *session) *cobra.Command {
-	var of, address string
+	var of, address, group string
 	var limit int
 	c := &cobra.Command{
 		Use: "list", Short: "List ports", Args: cobra.NoArgs,
@@ -40,13 +41,15 @@ func newPortList(s *session) *cobra.Command {
 	}
 	c.Flags().StringVar(&of, "node", "", "only ports of this `node`")
 	c.Flags().StringVar(&address, "address", "", "only the port with this `MAC` address")
+	c.Flags().StringVar(&group, "port-group", "", "only ports of this `port group`")
 	c.Flags().IntVar(&limit, "limit", client.DefaultLimit, "show at most this many")
 	must(c.RegisterFlagCompletionFunc("node", s.completeNodes("", 0)))
+	must(c.RegisterFlagCompletionFunc("port-group", portgroupKind.complete(s, 0)))
 	c.RunE = s.run(func(ctx context.Context, _ []string) error {
 		if err := checkLimit(limit); err != nil {
 			return err
 		}
-		q := nonEmpty(map[string]string{"detail": "true", "node": of, "address": address})
+		q := nonEmpty(map[string]string{"detail": "true", "node": of, "address": address, "portgroup": group})
 		list, err := s.Ports(ctx, q, limit)
 		if err != nil {
 			return withAdvice(err)

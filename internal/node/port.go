@@ -14,7 +14,11 @@ type Port struct {
 	LocalLinkConnection map[string]any
 	PhysicalNetwork     string
 	IsSmartNIC          bool
-	Extra, InternalInfo map[string]any
-	CreatedAt           time.Time
-	UpdatedAt           *time.Time
+	PortgroupUUID       string // the group that it is a part of; "" = none
+	Vendor, Category    string // for people, and for rules that choose ports
+	// AvailableForDynamicPortgroup: whoever groups ports automatically may take it.
+	AvailableForDynamicPortgroup bool
+	Extra, InternalInfo          map[string]any
+	CreatedAt                    time.Time
+	UpdatedAt                    *time.Time
 }

@@ -38,6 +38,7 @@ type Filter struct {
 // PortFilter narrows a list of ports. A field that is nil does not.
 type PortFilter struct {
 	Node                *string // uuid or name
+	Portgroup           *string // uuid
 	Address             *string
 	Shards              []string
 	DescriptionContains *string

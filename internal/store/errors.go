@@ -27,10 +27,19 @@ var taken = map[string]string{
 	"ports_uuid_taken":            "A port with UUID %s already exists.",
 	"ports_address_taken":         "A port with MAC address %s already exists.",
 	"ports_name_taken":            "A port with name %s already exists.",
+	"portgroups_uuid_taken":       "A portgroup with UUID %s already exists.",
+	"portgroups_address_taken":    "A portgroup with MAC address %s already exists.",
+	"portgroups_name_taken":       "A portgroup with name %s already exists.",
 	"allocations_uuid_taken":      "An allocation with UUID %s already exists.",
 	"allocations_name_taken":      "An allocation with name %s already exists.",
 	"allocations_node_taken":      "The node has an allocation already.",
 	oneOpenPerNode:                "The node is locked by another operation, please retry after the current operation is completed.",
+}
+
+// inUse has the message for each row that can't be deleted, or given to another node, while others refer to it, by the name of the
+// constraint of those. %s is its uuid.
+var inUse = map[string]string{
+	"portgroups_have_ports": "Cannot complete the requested action because portgroup %s contains ports.",
 }
 
 // refused has the message for each check that fails because of the present state of other rows, not
@@ -80,6 +89,8 @@ func fromServer(what string, pg *pgconn.PgError) error {
 		return fault.New(fault.Conflict, "%s", refused[pg.ConstraintName])
 	case pg.Code == "23514":
 		return fault.New(fault.Invalid, "%s: a value is not allowed (%s)", what, pg.ConstraintName)
+	case pg.Code == "23503" && inUse[pg.ConstraintName] != "" && strings.Contains(pg.Detail, "is still referenced"):
+		return fault.New(fault.Invalid, inUse[pg.ConstraintName], referredTo(pg.Detail))
 	case pg.Code == "23503":
 		return fault.New(fault.NotFound, "%s: what it belongs to is gone (%s)", what, pg.ConstraintName)
 	case class == "22":
@@ -98,6 +109,14 @@ func takenValue(detail string) string {
 		return ""
 	}
 	v, _, _ = strings.Cut(v, ") already exists")
+	return v
+}
+
+// referredTo returns 4f... from the detail "Key (uuid, node_id)=(4f..., 7) is still referenced from table ...".
+func referredTo(detail string) string {
+	_, v, _ := strings.Cut(detail, ")=(")
+	v, _, _ = strings.Cut(v, ")")
+	v, _, _ = strings.Cut(v, ",")
 	return v
 }
 

@@ -66,6 +66,27 @@ func PortsStatement(f node.PortFilter, p node.Page) []Statement {
 	return []Statement{{portsSQL + q.String(), q.args}}
 }
 
+// RecordStatements returns the statements of lists of records, by name; ofNode is the number of a node.
+func RecordStatements(ofNode int64) map[string]Statement {
+	out := map[string]Statement{}
+	add := func(name, selected, table string, sorts map[string]string, change func(*query)) {
+		q := &query{args: args{}}
+		change(q)
+		_ = q.page(table, "r", sorts, node.Page{})
+		out[name] = Statement{selected + q.String(), q.args}
+	}
+	all := func(*query) {}
+	of := func(q *query) {
+		q.and("r.node_id = @node")
+		q.args["node"] = ofNode
+	}
+	address := "00:00:00:00:00:07"
+	add("portgroups", portgroups.selected, portgroups.name, portgroups.sorts, all)
+	add("portgroups of a node", portgroups.selected, portgroups.name, portgroups.sorts, of)
+	add("portgroups by address", portgroups.selected, portgroups.name, portgroups.sorts, func(q *query) { q.portgroups(node.PortgroupFilter{Address: &address}) })
+	return out
+}
+
 // OperationsStatement returns the statement that Operations runs for filters with a uuid.
 func OperationsStatement(f node.OperationFilter) []Statement {
 	q := operationsQuery(f, f.Node)
@@ -163,7 +184,7 @@ func OnceStatements(uuid, name string) []Statement {
 func Columns() map[string][]string {
 	return map[string][]string{
 		"nodes": columnNames(nodeTable), "operations": columnNames(operationTable), "agents": columnNames(agentTable),
-		"ports": columnNames(portTable), "allocations": columnNames(allocationTable), "conductors": columnNames(conductorTable),
+		"ports": columnNames(portTable), "portgroups": columnNames(portgroups.columns), "allocations": columnNames(allocationTable), "conductors": columnNames(conductorTable),
 		"compute_services": columnNames(serviceTable),
 	}
 }

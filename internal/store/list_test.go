@@ -69,6 +69,11 @@ SELECT id, uuid, 'deploy', 'ended', 'failed', now(), 'x', CASE WHEN id % 10000 =
 INSERT INTO ports (uuid, node_id, address)
 SELECT gen_random_uuid(), id, regexp_replace(lpad(to_hex(id), 12, '0'), '(..)(..)(..)(..)(..)(..)', '\1:\2:\3:\4:\5:\6') FROM nodes`,
 		`
+INSERT INTO portgroups (uuid, node_id, address, mode)
+SELECT gen_random_uuid(), id, regexp_replace(lpad(to_hex(id), 12, '0'), '(..)(..)(..)(..)(..)(..)', '\1:\2:\3:\4:\5:\6'), 'active-backup' FROM nodes`,
+		`
+UPDATE ports SET portgroup_uuid = g.uuid FROM portgroups g WHERE g.node_id = ports.node_id AND ports.node_id % 10 = 0`,
+		`
 INSERT INTO node_inventory (node_id, inventory, facts)
 SELECT id, '{}', jsonb_build_object('BIOS', '2.' || id % 3, 'memory modules', '16 × 32 GiB', 'disks', '2 × 960 GB', 'model', 'X') FROM nodes`,
 		`
@@ -181,11 +186,18 @@ func TestNoListReadsTheWholeTable(t *testing.T) {
 			require.NotContains(t, explain(t, url, s, store.OperationsStatement(f)), "Seq Scan on operations")
 		})
 	}
-	for name, f := range map[string]node.PortFilter{"all": {}, "by address": {Address: ptr("00:00:00:00:00:07")}} {
+	for name, f := range map[string]node.PortFilter{"all": {}, "by address": {Address: ptr("00:00:00:00:00:07")}, "of a group": {Portgroup: ptr(marker)}} {
 		t.Run("ports "+name, func(t *testing.T) {
 			scans := explain(t, url, s, store.PortsStatement(f, node.Page{}))
 			require.NotContains(t, scans, "Seq Scan on ports")
 			require.NotContains(t, scans, "Seq Scan on nodes")
+		})
+	}
+	for name, st := range store.RecordStatements(7) {
+		t.Run(name, func(t *testing.T) {
+			for _, scan := range explain(t, url, s, []store.Statement{st}) {
+				require.NotContains(t, scan, "Seq Scan")
+			}
 		})
 	}
 	for name, f := range map[string]node.AvailableFilter{"all": {}, "of a class": {ResourceClass: ptr("tin")}, "with a trait": {Traits: []string{"CUSTOM_X"}}} {

@@ -25,6 +25,10 @@ var portTable = newTable(
 	flag("is_smartnic", func(p *node.Port) *bool { return &p.IsSmartNIC }).by(onCreate|onPatch).sorted("p"),
 	dictionary("extra", func(p *node.Port) *map[string]any { return &p.Extra }).by(onCreate|onPatch),
 	dictionary("internal_info", func(p *node.Port) *map[string]any { return &p.InternalInfo }).by(onCreate|onPatch),
+	optionalUUID("portgroup_uuid", func(p *node.Port) *string { return &p.PortgroupUUID }).by(onCreate|onPatch).sorted("p"),
+	optionalText("vendor", func(p *node.Port) *string { return &p.Vendor }).by(onCreate|onPatch).sorted("p"),
+	optionalText("category", func(p *node.Port) *string { return &p.Category }).by(onCreate|onPatch).sorted("p"),
+	flag("available_for_dynamic_portgroup", func(p *node.Port) *bool { return &p.AvailableForDynamicPortgroup }).by(onCreate|onPatch).sorted("p"),
 	instant("created_at", func(p *node.Port) *time.Time { return &p.CreatedAt }).sorted("p"),
 	optional("updated_at", "'-infinity'", func(p *node.Port) **time.Time { return &p.UpdatedAt }).sorted("p"),
 )
@@ -76,6 +80,7 @@ func (s *Store) Ports(ctx context.Context, f node.PortFilter, p node.Page) ([]no
 // ports are the conditions but for that on the node, which is looked up before.
 func (q *query) ports(f node.PortFilter) {
 	equal(q, "p.address", "address", f.Address)
+	q.uuidEqual("p.portgroup_uuid", "portgroup", f.Portgroup)
 	if len(f.Shards) > 0 {
 		q.and("n.shard = ANY(@shards)")
 		q.args["shards"] = f.Shards

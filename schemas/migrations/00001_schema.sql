@@ -91,6 +91,27 @@ CREATE INDEX nodes_free             ON nodes (id) WHERE provision_state = 'avail
 CREATE INDEX nodes_free_by_class    ON nodes (resource_class, id) WHERE provision_state = 'available' AND instance_uuid IS NULL AND NOT retired;
 CREATE INDEX nodes_free_by_trait    ON nodes USING gin (traits) WHERE provision_state = 'available' AND instance_uuid IS NULL AND NOT retired;
 
+CREATE TABLE portgroups (
+    id                         bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    uuid                       uuid        NOT NULL CONSTRAINT portgroups_uuid_taken UNIQUE,
+    node_id                    bigint      NOT NULL REFERENCES nodes (id) ON DELETE CASCADE,
+    address                    text        CONSTRAINT portgroups_address_taken UNIQUE CHECK (address <> '' AND length(address) <= 255),
+    name                       text        CONSTRAINT portgroups_name_taken UNIQUE CHECK (name <> '' AND length(name) <= 255),
+    mode                       text        NOT NULL CHECK (mode <> '' AND length(mode) <= 255),
+    properties                 jsonb       NOT NULL DEFAULT '{}',
+    standalone_ports_supported boolean     NOT NULL DEFAULT true,
+    physical_network           text        CHECK (length(physical_network) <= 64),
+    category                   text        CHECK (length(category) <= 80),
+    dynamic_portgroup          boolean     NOT NULL DEFAULT false,
+    extra                      jsonb       NOT NULL DEFAULT '{}',
+    internal_info              jsonb       NOT NULL DEFAULT '{}',
+    created_at                 timestamptz NOT NULL DEFAULT now(),
+    updated_at                 timestamptz,
+    UNIQUE (uuid, node_id) -- a port and its group belong to one node
+);
+COMMENT ON TABLE portgroups IS 'Ports of a node that are used as one.';
+CREATE INDEX portgroups_by_node ON portgroups (node_id, id);
+
 CREATE TABLE ports (
     id                    bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     uuid                  uuid        NOT NULL CONSTRAINT ports_uuid_taken UNIQUE,
@@ -104,11 +125,17 @@ CREATE TABLE ports (
     is_smartnic           boolean     NOT NULL DEFAULT false,
     extra                 jsonb       NOT NULL DEFAULT '{}',
     internal_info         jsonb       NOT NULL DEFAULT '{}',
+    portgroup_uuid        uuid,
+    vendor                text        CHECK (length(vendor) <= 32),
+    category              text        CHECK (length(category) <= 80),
+    available_for_dynamic_portgroup boolean NOT NULL DEFAULT true,
     created_at            timestamptz NOT NULL DEFAULT now(),
-    updated_at            timestamptz
+    updated_at            timestamptz,
+    CONSTRAINT portgroups_have_ports FOREIGN KEY (portgroup_uuid, node_id) REFERENCES portgroups (uuid, node_id)
 );
 COMMENT ON TABLE ports IS 'Network interfaces of nodes, by MAC address.';
 CREATE INDEX ports_by_node ON ports (node_id, id);
+CREATE INDEX ports_by_portgroup ON ports (portgroup_uuid, id) WHERE portgroup_uuid IS NOT NULL;
 
 CREATE TABLE agents (
     node_id            bigint      PRIMARY KEY REFERENCES nodes (id) ON DELETE CASCADE,

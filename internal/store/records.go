@@ -1,0 +1,218 @@
+package store
+
+import (
+	"context"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/node"
+)
+
+// records is a table of rows that clients create, change and delete one by one (node.Record). Statements call the table r and, if
+// its rows belong to nodes, those n.
+type records[T any] struct {
+	name    string // of the table in the database
+	what    string // one row, in the store's own errors: "port group"
+	missing string // the error for one that does not exist; %s is its uuid or name
+	columns *table[T]
+	record  func(*T) *node.Record
+	node    func(*T) *string // uuid of the node that it belongs to; nil = it belongs to none
+	named   bool             // it may be found by its name, too
+
+	sorts                                map[string]string
+	selected                             string
+	insertSQL, updateSQL, lock, deleteBy string
+}
+
+// newRecords adds to the columns of a table those that all records have.
+func newRecords[T any](r records[T], columns ...column[T]) *records[T] {
+	all := []column[T]{
+		number("id", func(t *T) *int64 { return &r.record(t).ID }),
+		text("uuid", func(t *T) *string { return &r.record(t).UUID }).by(onCreate).sorted("r"),
+	}
+	if r.node != nil {
+		all = append(all, unread[T]("node_id"))
+	}
+	all = append(all, columns...)
+	r.columns = newTable(append(all,
+		column[T]{name: "created_at", into: func(t *T) any { return nullTime{&r.record(t).CreatedAt} }}.sorted("r"),
+		column[T]{name: "updated_at", null: "'-infinity'", into: func(t *T) any { return &r.record(t).UpdatedAt }}.sorted("r"),
+	)...)
+	r.sorts = r.columns.sorts()
+	names, values, changes := r.columns.names(onCreate), r.columns.values(onCreate), r.columns.assignments(onPatch)
+	r.selected = "SELECT r.* FROM " + r.name + " r"
+	r.insertSQL = "INSERT INTO " + r.name + " (" + names + ") VALUES (" + values + ") RETURNING id, created_at"
+	r.updateSQL = "UPDATE " + r.name + " SET " + changes + ", updated_at = clock_timestamp() WHERE id = @id RETURNING updated_at"
+	if r.node != nil {
+		r.sorts["node_uuid"] = "r.node_id"
+		r.selected = "SELECT r.*, n.uuid::text FROM " + r.name + " r JOIN nodes n ON n.id = r.node_id"
+		r.insertSQL = "INSERT INTO " + r.name + " (node_id, " + names + ") SELECT n.id, " + values + " FROM nodes n WHERE n.uuid = @node_uuid RETURNING id, created_at"
+		r.updateSQL = "UPDATE " + r.name + " r SET " + changes + ", node_id = n.id, updated_at = clock_timestamp() FROM nodes n WHERE r.id = @id AND n.uuid = @node_uuid RETURNING r.updated_at"
+	}
+	r.lock = "SELECT r.id FROM " + r.name + " r"
+	r.deleteBy = "DELETE FROM " + r.name + " r"
+	return &r
+}
+
+// where completes a statement about the record whose uuid or name is ident.
+func (r *records[T]) where(statement, ident string) string {
+	return statement + byIdent(ident, " WHERE r.uuid = @ident", " WHERE r.name = @ident")
+}
+
+// known reports whether ident can be a uuid or name of such a record.
+func (r *records[T]) known(ident string) bool { return r.named || node.IsHyphenatedUUID(ident) }
+
+// each returns a scan of rows of the table and, if they belong to nodes, the uuid of the node.
+func (r *records[T]) each() func(pgx.Row) (T, error) {
+	if r.node == nil {
+		return eachRow(r.columns)
+	}
+	var uuid string
+	scan := eachRow(r.columns, &uuid)
+	return func(row pgx.Row) (T, error) {
+		t, err := scan(row)
+		*r.node(&t) = uuid
+		return t, err
+	}
+}
+
+func (r *records[T]) notFound(ident string) error {
+	return fault.New(fault.NotFound, r.missing, words(ident, 255))
+}
+
+func (r *records[T]) doing(verb, ident string) string {
+	return verb + " " + r.what + " " + words(ident, 64)
+}
+
+// list returns a page of the records that q selects, in order of age without a sort key.
+func (r *records[T]) list(ctx context.Context, s *Store, q *query, p node.Page) ([]T, error) {
+	if err := q.page(r.name, "r", r.sorts, p); err != nil {
+		return nil, err
+	}
+	out, err := list(ctx, s, "list "+r.what+"s", r.selected+q.String(), q.args, r.each())
+	if err == nil && len(out) == 0 && p.Marker != "" {
+		err = s.needMarker(ctx, "SELECT true FROM "+r.name+" WHERE uuid = @marker", p.Marker, r.missing)
+	}
+	return out, err
+}
+
+// find returns the record whose uuid or name is ident.
+func (r *records[T]) find(ctx context.Context, s *Store, ident string) (*T, error) {
+	if !r.known(ident) {
+		return nil, r.notFound(ident)
+	}
+	var t T
+	found, err := s.one(ctx, r.doing("read", ident), r.where(r.selected, ident), args{"ident": ident}, func(row pgx.Row) (err error) {
+		t, err = r.each()(row)
+		return err
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case !found:
+		return nil, r.notFound(ident)
+	}
+	return &t, nil
+}
+
+// args are the arguments of a statement that writes t.
+func (r *records[T]) args(t *T, w writers) (args, error) {
+	a, err := r.columns.args(t, w)
+	if err != nil || r.node == nil {
+		return a, err
+	}
+	if uuid := *r.node(t); node.IsHyphenatedUUID(uuid) {
+		a["node_uuid"] = uuid
+		return a, nil
+	}
+	return nil, node.NotFound(words(*r.node(t), 64))
+}
+
+// create inserts t. It fills in UUID where there is none, ID and CreatedAt.
+func (r *records[T]) create(ctx context.Context, s *Store, t *T) error {
+	record := r.record(t)
+	if record.UUID == "" {
+		record.UUID = uuid.NewString()
+	}
+	a, err := r.args(t, onCreate)
+	if err != nil {
+		return err
+	}
+	found, err := s.one(ctx, r.doing("create", record.UUID), r.insertSQL, a, func(row pgx.Row) error { return row.Scan(&record.ID, &record.CreatedAt) })
+	if err == nil && !found {
+		err = node.NotFound(*r.node(t))
+	}
+	return err
+}
+
+// update has edit change the record whose uuid or name is ident, while its row is locked.
+func (r *records[T]) update(ctx context.Context, s *Store, ident string, edit func(*T) error) (*T, error) {
+	if !r.known(ident) {
+		return nil, r.notFound(ident)
+	}
+	var t T
+	var locked int64 // while the lock was waited for, the name may have gone to another record
+	err := s.inTx(ctx, r.doing("update", ident), func(b *pgx.Batch) {
+		a := args{"ident": ident}
+		b.Queue(r.where(r.lock, ident)+" FOR NO KEY UPDATE", a).QueryRow(maybe(new(bool), func(row pgx.Row) error { return row.Scan(&locked) }))
+		b.Queue(r.where(r.selected, ident), a).QueryRow(maybe(new(bool), func(row pgx.Row) (err error) {
+			t, err = r.each()(row)
+			return err
+		}))
+	}, func(b *pgx.Batch) error {
+		had := *r.record(&t)
+		if locked == 0 || locked != had.ID {
+			return r.notFound(ident)
+		}
+		if err := edit(&t); err != nil {
+			return err
+		}
+		*r.record(&t) = had
+		a, err := r.args(&t, onPatch)
+		if err != nil {
+			return err
+		}
+		a["id"] = had.ID
+		written := false
+		b.Queue(r.updateSQL, a).QueryRow(func(row pgx.Row) error {
+			err := maybe(&written, func(row pgx.Row) error { return row.Scan(&r.record(&t).UpdatedAt) })(row)
+			if err == nil && !written {
+				err = node.NotFound(*r.node(&t))
+			}
+			return err
+		})
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &t, nil
+}
+
+// delete removes the record whose uuid or name is ident.
+func (r *records[T]) delete(ctx context.Context, s *Store, ident string) error {
+	if !r.known(ident) {
+		return r.notFound(ident)
+	}
+	rows, err := s.exec(ctx, r.doing("delete", ident), r.where(r.deleteBy, ident), args{"ident": ident})
+	if err == nil && rows == 0 {
+		err = r.notFound(ident)
+	}
+	return err
+}
+
+// ofNode selects the records of the node ident, a uuid or name, unless that is nil.
+func (s *Store) ofNode(ctx context.Context, q *query, ident *string) error {
+	if ident == nil {
+		return nil
+	}
+	id, _, err := s.nodeID(ctx, *ident)
+	if err != nil {
+		return err
+	}
+	q.and("r.node_id = @node")
+	q.args["node"] = id
+	return nil
+}
