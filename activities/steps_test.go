@@ -475,6 +475,22 @@ func TestAnUndoOfAConductorThatStopsGoesOnElsewhere(t *testing.T) {
 	_, err := env.ExecuteActivity(b.steps.Undo, conductor.UndoInput{Operation: 7, Node: uuid, Seq: 1})
 	require.Equal(t, "handed over", kindOf(err))
 	require.False(t, final(err))
+	require.True(t, b.book.op.Rests)
+}
+
+// Whoever tries an undo next must not take the conductor for lost whose try has failed.
+func TestATryOfAnUndoThatFailsIsRecorded(t *testing.T) {
+	b := newBench(t, node.KindDeploy, node.Deploying, bmc.PowerOn, direct, plan.Options{})
+	b.book.op.Undo = []node.Undo{node.UndoPowerOff}
+	b.machine.answer = func(bmc.PowerRequest) (bool, error) { return false, fault.New(fault.Busy, "later") }
+	for range 2 {
+		require.Error(t, b.undo())
+		require.True(t, b.book.op.Rests)
+	}
+	b.machine.answer = nil
+	require.NoError(t, b.undo())
+	require.False(t, b.book.op.Rests)
+	require.Empty(t, b.book.op.Undo)
 }
 
 // If a BMC refuses an undo, steps that the undo does not concern still run.

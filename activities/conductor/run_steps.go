@@ -39,13 +39,16 @@ func (s *Steps) RunSteps(ctx context.Context, in StepsInput) (StepsResult, error
 		}
 	}
 	if fault.Is(err, fault.NotAllowed) && t.endRequested(ctx) {
-		return t.result(NextAsked), nil
+		next, err = NextAsked, nil
 	}
 	if t.handToAnother(ctx, err) {
 		return t.result(NextElsewhere), nil
 	}
 	if err != nil {
 		return StepsResult{}, s.failure(ctx, t, err)
+	}
+	if step := t.op.CurrentStep(); next == NextAsked && step != nil && step.State == node.StepRunning {
+		t.recordHandOver(nil)
 	}
 	return t.result(next), nil
 }
@@ -153,6 +156,9 @@ func (s *Steps) failure(ctx context.Context, t *task, err error) error {
 		}
 		return handOverError(errReset)
 	case temporal.IsCanceledError(cause): // the workflow was cancelled; other cancellations by the SDK are plain
+		if t != nil {
+			t.recordHandOver(nil)
+		}
 		return cancelledError()
 	case errors.Is(ctx.Err(), context.Canceled):
 		if !errors.Is(cause, errFrozen) {
@@ -163,7 +169,7 @@ func (s *Steps) failure(ctx context.Context, t *task, err error) error {
 			t.log.Warn("this conductor stopped working on the step", zap.NamedError("why", cause), zap.Bool("taken over", t.recordHandOver(nil)))
 		}
 		return handOverError(cause)
-	case fault.Is(err, fault.Unavailable) && (t == nil || activity.GetInfo(ctx).Attempt < unavailableAttempts):
+	case fault.Is(err, fault.Unavailable) && (t == nil || t.undoes || activity.GetInfo(ctx).Attempt < unavailableAttempts):
 		return activities.RetryAfter(err, time.Second) // the database is unavailable; that is no failure of the step
 	case t == nil && isPermanent(err) && activity.GetInfo(ctx).Attempt >= StepLimit:
 		// The operation could not be claimed, for example because its secrets can't be

@@ -48,7 +48,7 @@ func (s *Steps) Undo(ctx context.Context, in UndoInput) (UndoResult, error) {
 	if t.op.LeavesHardware() {
 		return UndoResult{Paused: true, Conductor: s.Settings.Conductor}, nil
 	}
-	t.undoes = true
+	t.undoes, t.op.Rests = true, false
 	t.arrived() // the step waits for nothing any more
 	if why := t.countUndoDeath(ctx); why != nil {
 		return UndoResult{}, activities.NonRetryable(why)
@@ -60,24 +60,38 @@ func (s *Steps) Undo(ctx context.Context, in UndoInput) (UndoResult, error) {
 	}
 	t.pending.ClearAgent = true
 	if err := t.save(ctx); err != nil {
-		return UndoResult{}, s.failure(ctx, nil, err)
+		return UndoResult{}, s.failure(ctx, t, err)
 	}
 	err = t.undoAll(ctx)
 	if noAnswer(ctx, err) && t.anotherMayTry(ctx) {
+		t.leaveUndo(ctx, node.News{What: node.TimelineNoAnswer, Words: fault.Text(err)})
 		return UndoResult{Elsewhere: true, Conductor: s.Settings.Conductor}, nil
 	}
 	if err != nil {
 		t.log.Warn("the undo of what the operation left half done failed", zap.Error(err))
 		if fault.Is(err, fault.Lost) || ctx.Err() != nil { // handed over to another conductor, not given up
-			return UndoResult{}, s.failure(ctx, nil, err)
+			return UndoResult{}, s.failure(ctx, t, err)
 		}
+		t.leaveUndo(ctx)
 		if isPermanent(err) {
 			return UndoResult{}, activities.NonRetryable(err)
 		}
-		return UndoResult{}, s.failure(ctx, nil, err)
+		return UndoResult{}, s.failure(ctx, t, err)
 	}
 	t.op.WaitingFor, t.op.WaitingUntil = "", nil
-	return UndoResult{}, s.saveUndo(ctx, t)
+	if err := t.save(ctx); err != nil {
+		return UndoResult{}, s.failure(ctx, t, err)
+	}
+	return UndoResult{}, nil
+}
+
+// leaveUndo records how far the undo is and that this conductor has stopped working on it, so that whoever tries it next does
+// not take this conductor for lost.
+func (t *task) leaveUndo(ctx context.Context, news ...node.News) {
+	t.op.Rests, t.pending.Came, t.pending.News = true, true, append(t.pending.News, news...)
+	if err := t.save(ctx); err != nil {
+		t.log.Warn("that this conductor left the undo could not be recorded", zap.Error(err))
+	}
 }
 
 // undoAll does what the operation has to undo, after what was sent can have no effect any more.
@@ -141,11 +155,4 @@ func (t *task) undoStep() *node.Step {
 		return &t.op.Steps[last]
 	}
 	return &node.Step{Interface: "power", Step: "off", Source: node.SourceCore}
-}
-
-func (s *Steps) saveUndo(ctx context.Context, t *task) error {
-	if err := t.save(ctx); err != nil {
-		return s.failure(ctx, nil, err)
-	}
-	return nil
 }

@@ -66,7 +66,7 @@ var OperationRules = []OperationRule{
 	{OpBegin, []Phase{Accepted}, Running, "", "run_id, begun_at"},
 	{OpBegin, begun, "", "the same run begins again", "nothing"},
 
-	{OpClaim, begun, "", "", "the claim; usual_until is moved by the length of the outages since the previous claim; orphaned is cleared; temporal_pause, too, if Temporal would not have begun this attempt during it"},
+	{OpClaim, begun, "", "", "the claim; usual_until is moved by the length of the outages since the current step began, or since the previous claim if that is later; orphaned is cleared; temporal_pause, too, if Temporal would not have begun this attempt during it"},
 	{OpRun, []Phase{Running, Waiting, Holding}, Running, "", "steps, undo, step_wait; stalled, waiting_for and waiting_until are cleared"},
 	{OpWait, []Phase{Running, Waiting}, Waiting, "", "waiting_for, waiting_until, steps, undo, step_wait"},
 	{OpHold, []Phase{Running}, Holding, "at a hold step", "waiting_for, steps, undo"},

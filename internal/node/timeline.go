@@ -19,7 +19,7 @@ const (
 	TimelineFailed   TimelineWhat = "failed"    // an attempt at a step failed; Words is the error
 	TimelineNoAnswer TimelineWhat = "no answer" // the hardware did not answer this conductor; another one tries
 
-	TimelineTakenUp    TimelineWhat = "taken up"    // by the first conductor
+	TimelineTakenUp    TimelineWhat = "taken up"    // by the first conductor or, if Former is the same one, once more by it
 	TimelineTakenOver  TimelineWhat = "taken over"  // from Former, which was lost in the middle of the step; Words is how
 	TimelineHandedOver TimelineWhat = "handed over" // from Former, which had ended its part
 	TimelineStopped    TimelineWhat = "stopped"     // the conductor stopped working on the step in good order
@@ -71,8 +71,11 @@ func (e TimelineEntry) Text() string {
 	case TimelineFailed:
 		return with("an attempt at step " + e.Step + " failed")
 	case TimelineNoAnswer:
-		return with(fmt.Sprintf("the hardware did not answer %s, so another conductor tries step %s", ConductorWords(e.Conductor), e.Step))
+		return with(fmt.Sprintf("the hardware did not answer %s, so another conductor tries %s", ConductorWords(e.Conductor), e.work()))
 	case TimelineTakenUp:
+		if e.Former != "" {
+			return ConductorWords(e.Conductor) + " took " + e.work() + " up again"
+		}
 		return "taken up by " + ConductorWords(e.Conductor) + e.after("accepted")
 	case TimelineTakenOver:
 		return e.takenOver()
@@ -110,21 +113,31 @@ func (e TimelineEntry) Text() string {
 const (
 	lostReplaced = "replaced" // another process has its name
 	lostStopped  = "stopped"  // it stopped without handing the step over
+	lostDatabase = "database" // it lives, as far as is known: it could record nothing without PostgreSQL
 )
 
 func (e TimelineEntry) takenOver() string {
-	how := "gave no sign of this step any more"
+	how, since := "gave no sign of this step any more", e.after("its last sign of life")
+	if e.Step == "" {
+		how = "gave no sign any more"
+	}
 	switch e.Words {
 	case lostReplaced:
 		how = "had died: another process has its name"
 	case lostStopped:
 		how = "had stopped without handing it over"
+	case lostDatabase:
+		how, since = "could record nothing while PostgreSQL was away", ""
 	}
-	out := fmt.Sprintf("%s took it over from %s, which %s", ConductorWords(e.Conductor), e.Former, how)
-	if e.Step != "" {
-		out += " in the middle of step " + e.Step
+	return fmt.Sprintf("%s took it over from %s, which %s in the middle of %s%s", ConductorWords(e.Conductor), e.Former, how, e.work(), since)
+}
+
+// work names what a conductor worked on: the step or, if there is none, the undo of the operation.
+func (e TimelineEntry) work() string {
+	if e.Step == "" {
+		return "the undo"
 	}
-	return out + e.after("its last sign of life")
+	return "step " + e.Step
 }
 
 // after says how long after Since, which is called what, the entry is; "" if that is not known.

@@ -19,18 +19,14 @@ func WitnessEvery(conductorTimeout time.Duration) time.Duration {
 // The row is locked before the clock is read. Otherwise a process that waited for another one's
 // write would take it for a write from the future.
 const witnessSQL = `
-WITH held AS MATERIALIZED (SELECT * FROM witness FOR UPDATE),
+WITH held AS MATERIALIZED (SELECT w.*, w AS was FROM witness w FOR UPDATE),
 timed AS MATERIALIZED (SELECT *, clock_timestamp() AS at FROM held),
 g AS MATERIALIZED (SELECT *,
 	seen_at NOT BETWEEN at - witness_gap(@timeout) AND at + interval '1 second' AS gap,
 	contact_at NOT BETWEEN at - witness_gap(@timeout) AND at + interval '1 second' AS gone FROM timed),
-lost AS MATERIALIZED (SELECT 'postgresql' AS part, g.seen_at AS since, g.at FROM g WHERE g.gap AND g.seen_at < g.at
-	UNION ALL SELECT 'temporal', greatest(g.contact_at, before.gap_until), g.at
-	  FROM g CROSS JOIN LATERAL (SELECT CASE WHEN g.gap THEN g.seen_at ELSE g.gap_from END AS gap_from, CASE WHEN g.gap THEN g.at ELSE g.gap_until END AS gap_until) AS known
-		LEFT JOIN LATERAL (SELECT known.gap_until WHERE g.contact_at BETWEEN known.gap_from - witness_gap(@timeout) AND known.gap_until) AS before ON true
-	 WHERE @contact AND g.gone AND greatest(g.contact_at, before.gap_until) < g.at - witness_gap(@timeout)),
-told AS (INSERT INTO outages (part, from_at, until_at) SELECT l.part, l.since, l.at FROM lost l),
-forgotten AS (DELETE FROM outages o WHERE EXISTS (SELECT FROM lost) AND o.id <= (SELECT max(x.id) FROM outages x) - @kept)
+ended AS MATERIALIZED (SELECT 'postgresql' AS part, g.seen_at AS since, g.at FROM g WHERE g.gap AND g.seen_at < g.at
+	UNION ALL SELECT 'temporal', temporal_lost_at(g.was, g.at, @timeout), g.at FROM g WHERE @contact),
+` + recordOutagesSQL + `
 UPDATE witness w SET seen_at = g.at,
 	gap_from = CASE WHEN g.gap THEN g.seen_at ELSE g.gap_from END,
 	gap_until = CASE WHEN g.gap THEN g.at ELSE g.gap_until END,
@@ -41,6 +37,24 @@ UPDATE witness w SET seen_at = g.at,
 	contact_at = CASE WHEN @contact THEN g.at ELSE g.contact_at END
   FROM g
 RETURNING w.seen_at, coalesce(g.gap, false), w.gap_from`
+
+// contactSQL is the part of a conductor's heartbeat (beat) that records that the conductor has just reached Temporal, and the outage
+// of Temporal that has ended with that. The newest contact of anybody is written once a second, by whoever comes first.
+const contactSQL = `
+contact AS (
+	UPDATE witness w SET contact_at = t.at,
+		contact_from = CASE WHEN in_witness_gap(w.contact_at, witness_gap(@timeout)) THEN w.contact_at ELSE w.contact_from END,
+		contact_until = CASE WHEN in_witness_gap(w.contact_at, witness_gap(@timeout)) THEN t.at ELSE w.contact_until END
+	  FROM (SELECT clock_timestamp() AS at) AS t
+	 WHERE @contact AND EXISTS (SELECT FROM beat) AND in_witness_gap(w.contact_at, interval '1 second') IS NOT FALSE
+	RETURNING t.at),
+ended AS MATERIALIZED (SELECT 'temporal' AS part, temporal_lost_at(w, c.at, @timeout) AS since, c.at FROM contact c CROSS JOIN witness w),
+` + recordOutagesSQL
+
+// recordOutagesSQL records the outages that are over (ended), and forgets old ones.
+const recordOutagesSQL = `
+told AS (INSERT INTO outages (part, from_at, until_at) SELECT l.part, l.since, l.at FROM ended l WHERE l.since IS NOT NULL),
+forgotten AS (DELETE FROM outages o WHERE EXISTS (SELECT FROM ended l WHERE l.since IS NOT NULL) AND o.id <= (SELECT max(x.id) FROM outages x) - @kept)`
 
 // keptOutages is how many outages are kept, the latest ones.
 const keptOutages = 1000

@@ -76,7 +76,7 @@ func (s *Store) RegisterConductor(ctx context.Context, c coverage.Conductor) (in
 		interfaces[driver] = enabled
 	}
 	var d dicts
-	a := args{"hostname": c.Hostname, "group": c.Group, "interfaces": d.of(interfaces), "contact": true, "timeout": micros(s.conductorTimeout)}
+	a := args{"hostname": c.Hostname, "group": c.Group, "interfaces": d.of(interfaces), "contact": true, "timeout": micros(s.conductorTimeout), "kept": keptOutages}
 	if d.err != nil {
 		return 0, d.err
 	}
@@ -85,17 +85,11 @@ func (s *Store) RegisterConductor(ctx context.Context, c coverage.Conductor) (in
 }
 
 const (
-	// The newest contact of anybody with Temporal is written once a second, by whoever comes first.
 	heartbeatConductorSQL = `
 WITH beat AS (
 	UPDATE conductors SET heartbeat_at = clock_timestamp(), polled_at = CASE WHEN @contact THEN clock_timestamp() ELSE polled_at END
 	 WHERE hostname = @hostname AND incarnation = @incarnation AND stopped_at IS NULL
-	RETURNING draining),
-contact AS (
-	UPDATE witness w SET contact_at = clock_timestamp(),
-		contact_from = CASE WHEN in_witness_gap(w.contact_at, witness_gap(@timeout)) THEN w.contact_at ELSE w.contact_from END,
-		contact_until = CASE WHEN in_witness_gap(w.contact_at, witness_gap(@timeout)) THEN clock_timestamp() ELSE w.contact_until END
-	 WHERE @contact AND EXISTS (SELECT FROM beat) AND in_witness_gap(w.contact_at, interval '1 second') IS NOT FALSE)
+	RETURNING draining),` + contactSQL + `
 SELECT draining FROM beat`
 	drainConductorSQL = `
 UPDATE conductors SET draining = true, leaving = true WHERE hostname = @hostname AND incarnation = @incarnation AND stopped_at IS NULL`
@@ -108,7 +102,7 @@ UPDATE conductors SET draining = true, stopped_at = coalesce(stopped_at, clock_t
 // that it reaches Temporal. It tells whether it is to take no new work;
 // fault.Lost when a newer process has its name, or it was stopped.
 func (s *Store) HeartbeatConductor(ctx context.Context, hostname string, incarnation int64, contact bool) (draining bool, err error) {
-	a := args{"hostname": hostname, "incarnation": incarnation, "contact": contact, "timeout": micros(s.conductorTimeout)}
+	a := args{"hostname": hostname, "incarnation": incarnation, "contact": contact, "timeout": micros(s.conductorTimeout), "kept": keptOutages}
 	found, err := s.one(ctx, "heartbeat of conductor "+hostname, heartbeatConductorSQL, a, func(r pgx.Row) error { return r.Scan(&draining) })
 	if err == nil && !found {
 		err = outdated(hostname, incarnation)

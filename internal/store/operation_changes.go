@@ -71,7 +71,8 @@ WITH o AS (
 		claim_attempt = CASE WHEN (claim_seq, claim_attempt) < (@seq, @attempt) THEN @attempt ELSE claim_attempt + @afterReset END, claim_started = @started,
 		temporal_pause = CASE WHEN claim_seq < @seq OR temporal_pause ->> 'what' = 'activity' THEN NULL ELSE temporal_pause END,
 		claimed_at = clock_timestamp(), claim_empty = true, claim_lost_at = NULL,
-		usual_until = usual_until + outage_time(claimed_at, @timeout), -- nothing goes on during an outage
+		usual_until = usual_until + outage_time(greatest(claimed_at, (
+			SELECT max(greatest((s ->> 'started_at')::timestamptz, (s ->> 'ended_at')::timestamptz)) FROM jsonb_array_elements(steps) AS s)), @timeout), -- nothing goes on during an outage
 		claim_incarnation = coalesce((SELECT c.incarnation FROM conductors c WHERE c.hostname = @conductor), 0)
 	 WHERE id = @id AND run_id = @run AND ended_at IS NULL
 	   AND ((claim_seq, claim_attempt) < (@seq, @attempt)
@@ -189,12 +190,7 @@ VALUES (@hostname, nextval('conductor_incarnations'), @group, @interfaces)
 ON CONFLICT (hostname) DO UPDATE SET incarnation = excluded.incarnation, conductor_group = excluded.conductor_group,
 	interfaces = excluded.interfaces, started_at = excluded.started_at, heartbeat_at = excluded.heartbeat_at,
 	polled_at = excluded.polled_at, draining = false, leaving = false, stopped_at = NULL
-RETURNING incarnation),
-contact AS (
-	UPDATE witness w SET contact_at = clock_timestamp(),
-		contact_from = CASE WHEN in_witness_gap(w.contact_at, witness_gap(@timeout)) THEN w.contact_at ELSE w.contact_from END,
-		contact_until = CASE WHEN in_witness_gap(w.contact_at, witness_gap(@timeout)) THEN clock_timestamp() ELSE w.contact_until END
-	 WHERE @contact AND EXISTS (SELECT FROM beat) AND in_witness_gap(w.contact_at, interval '1 second') IS NOT FALSE)
+RETURNING incarnation),` + contactSQL + `
 SELECT incarnation FROM beat`
 
 const askSQL = `

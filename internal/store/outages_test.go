@@ -58,6 +58,41 @@ func TestAnOutageIsRecordedWhenItIsOver(t *testing.T) {
 	require.LessOrEqual(t, len(recorded(node.OutageOfTemporal)), 1000, "the latest are kept")
 }
 
+// A conductor may reach Temporal before any orchestrator does.
+func TestAnOutageOfTemporalIsRecordedByWhoeverReachesItFirst(t *testing.T) {
+	t.Parallel()
+	for name, first := range map[string]func(c *clocked){
+		"an orchestrator":                         func(c *clocked) { c.witness(true) },
+		"a conductor":                             func(c *clocked) { c.beat(true, "a") },
+		"a conductor that was started during it":  func(c *clocked) { c.register("b") },
+		"a conductor, and then the other of both": func(c *clocked) { c.beat(true, "a", "b") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := clock(t)
+			c.register("a", "b")
+			c.witness(true)
+			c.run(6*time.Second, "a", "b")
+			for range 7 {
+				c.pass(3 * time.Second)
+				c.beat(false, "a", "b")
+				c.witness(false)
+			}
+			first(c)
+			c.witness(true)
+			c.beat(true, "a", "b")
+			lengths := ask[[]float64](t, c.url, "SELECT array_agg(extract(epoch FROM until_at - from_at)::float8) FROM outages")
+			require.Len(t, lengths, 1)
+			require.InDelta(t, 21, lengths[0], 4)
+
+			c.pass(time.Minute) // nobody reaches the database
+			c.beat(true, "a")
+			c.witness(true)
+			require.Equal(t, []string{"temporal", "postgresql"}, ask[[]string](t, c.url, "SELECT array_agg(part ORDER BY id) FROM outages"), "that one is not Temporal's")
+		})
+	}
+}
+
 // The time in which nothing could go on is no time that a step takes. What two parts were away at the same time counts once.
 func TestAnOutageDoesNotMakeAStepLate(t *testing.T) {
 	t.Parallel()
@@ -94,4 +129,13 @@ func TestAnOutageDoesNotMakeAStepLate(t *testing.T) {
 	require.WithinDuration(t, usual.Add(2*time.Minute), *op.UsualUntil, 5*time.Second, "from the claim before to the end of the longest")
 	require.Zero(t, late())
 	require.WithinDuration(t, *op.UsualUntil, *claim(3).UsualUntil, 0, "once")
+
+	raw(t, url, "DELETE FROM outages")
+	raw(t, url, "UPDATE operations SET claimed_at = clock_timestamp() - interval '5 minutes'")
+	began := time.Now().Add(-time.Minute)
+	op.Steps[0].State, op.Steps[0].StartedAt = node.StepRunning, &began
+	_, err = s.SaveSteps(t.Context(), o.ID, node.Claim{Seq: 1, Attempt: 3}, node.Progress{Steps: op.Steps, UsualUntil: &usual, Phase: node.Running})
+	require.NoError(t, err)
+	raw(t, url, "INSERT INTO outages (part, from_at, until_at) VALUES ('temporal', now() - interval '4 minutes', now() - interval '2 minutes')")
+	require.WithinDuration(t, usual, *claim(4).UsualUntil, time.Millisecond, "it was over when the step began")
 }

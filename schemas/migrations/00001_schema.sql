@@ -647,6 +647,15 @@ CREATE FUNCTION outages_since(since timestamptz, timeout bigint) RETURNS TABLE (
      WHERE p.at < clock_timestamp() - witness_gap(timeout) AND since IS NOT NULL
 $$;
 
+-- Returns since when Temporal was out of reach, if a process reaches it again at that time; null = it was not. w is the witness as it was
+-- before that is written. An outage of the database is not one of Temporal, too, although nobody could record a contact with it.
+CREATE FUNCTION temporal_lost_at(w witness, at timestamptz, timeout bigint) RETURNS timestamptz LANGUAGE sql STABLE AS $$
+    SELECT l.since FROM (SELECT w.seen_at NOT BETWEEN at - witness_gap(timeout) AND at + interval '1 second' AS now) AS gap
+     CROSS JOIN LATERAL (SELECT CASE WHEN gap.now THEN w.seen_at ELSE w.gap_from END AS gap_from, CASE WHEN gap.now THEN at ELSE w.gap_until END AS gap_until) AS known
+     CROSS JOIN LATERAL (SELECT greatest(w.contact_at, CASE WHEN w.contact_at BETWEEN known.gap_from - witness_gap(timeout) AND known.gap_until THEN known.gap_until END) AS since) AS l
+     WHERE l.since < at - witness_gap(timeout)
+$$;
+
 -- Returns how much of the time since then was outage. Outages of both parts at the same time count once.
 CREATE FUNCTION outage_time(since timestamptz, timeout bigint) RETURNS interval LANGUAGE plpgsql STABLE AS $$
 BEGIN
@@ -962,9 +971,22 @@ CREATE FUNCTION timeline_entry(what text, step text DEFAULT '', conductor text D
     SELECT ROW(0, 0, coalesce(at, clock_timestamp()), what, coalesce(step, ''), conductor, former, since, by_user, left(coalesce(words, ''), 256))::operation_timeline
 $$;
 
+-- Reports whether another run of its workflow got the operation after o was claimed, which ends that claim. Its conductor was not lost.
+CREATE FUNCTION operation_left_by_run(o operations) RETURNS boolean LANGUAGE sql STABLE AS $$
+    SELECT o.claim_attempt = 0 AND EXISTS (SELECT FROM operation_timeline t WHERE t.operation_id = o.id AND t.what = 'another run' AND t.at >= o.claimed_at)
+$$;
+
+-- Reports whether the database was away since then and until a moment ago, so that conductors could not record that they stopped
+-- working on a step.
+CREATE FUNCTION database_was_away(since timestamptz) RETURNS boolean LANGUAGE sql VOLATILE AS $$
+    SELECT EXISTS (SELECT FROM outages x WHERE x.part = 'postgresql' AND x.until_at > greatest(since, clock_timestamp() - interval '30 seconds'))
+        OR EXISTS (SELECT FROM witness w WHERE in_witness_gap(w.seen_at, witness_longest_gap()) AND w.seen_at > since - witness_longest_gap())
+$$;
+
 -- Adds to the timeline of an operation what an update of its row has changed: who works on it, what it waits for, what was asked and
--- decided. If a step was running when another attempt claimed the operation, and its conductor had not handed it over, the step was
--- taken over: that conductor was lost. A timeline keeps its first 50 entries and the latest 150. All entries are written by one statement.
+-- decided. A conductor that stops working on a step or an undo in good order records that (rests): it was cancelled, stopped, paused or
+-- reset, or its try has failed. If it has not, and another process claims the operation, the step was taken over from a conductor that
+-- was lost. A timeline keeps its first 50 entries and the latest 150. All entries are written by one statement.
 CREATE FUNCTION operation_told() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
     entries operation_timeline[] := '{}';
@@ -983,22 +1005,30 @@ BEGIN
             entries := entries || timeline_entry(one ->> 'what', one ->> 'step', NEW.conductor, words => one ->> 'words');
         END LOOP;
     END IF;
-    IF NEW.rests AND NOT OLD.rests AND NEW.news IS NULL AND NEW.temporal_pause IS NULL THEN
+    IF NEW.rests AND NOT OLD.rests AND NEW.phase <> 'undoing' AND NEW.news IS NULL AND NEW.temporal_pause IS NULL THEN
         entries := entries || timeline_entry('stopped', conductor => NEW.conductor);
     END IF;
     NEW.news := NULL;
     IF NEW.claimed_at IS DISTINCT FROM OLD.claimed_at THEN
-        SELECT (s ->> 'interface') || '.' || (s ->> 'step') INTO running FROM jsonb_array_elements(OLD.steps) s WHERE s ->> 'state' = 'running' LIMIT 1;
+        IF OLD.phase <> 'undoing' THEN
+            SELECT (s ->> 'interface') || '.' || (s ->> 'step') INTO running FROM jsonb_array_elements(OLD.steps) s WHERE s ->> 'state' = 'running' LIMIT 1;
+        END IF;
         IF OLD.conductor = '' THEN
             entries := entries || timeline_entry('taken up', conductor => NEW.conductor, since => OLD.accepted_at);
-        ELSIF NOT OLD.rests AND (running IS NOT NULL OR OLD.phase = 'undoing' AND NEW.claim_seq = OLD.claim_seq) THEN
+        ELSIF OLD.rests OR running IS NULL AND OLD.phase <> 'undoing' OR operation_left_by_run(OLD) THEN
+            IF NEW.conductor <> OLD.conductor THEN
+                entries := entries || timeline_entry('handed over', running, NEW.conductor, OLD.conductor, OLD.claimed_at);
+            END IF;
+        ELSIF NEW.conductor = OLD.conductor AND NEW.claim_incarnation = OLD.claim_incarnation THEN -- it could not record how its try ended
+            IF running IS NOT NULL AND NEW.claim_seq = OLD.claim_seq THEN
+                entries := entries || timeline_entry('taken up', running, NEW.conductor, OLD.conductor);
+            END IF;
+        ELSE
             SELECT c.* INTO former FROM conductors c WHERE c.hostname = OLD.conductor;
             entries := entries || timeline_entry('taken over', running, NEW.conductor, OLD.conductor,
                 CASE WHEN OLD.claim_lost_at IS NOT NULL THEN OLD.claim_lost_at ELSE greatest(former.heartbeat_at, OLD.claimed_at) END,
                 words => CASE WHEN OLD.claim_lost_at IS NOT NULL OR former.incarnation IS DISTINCT FROM OLD.claim_incarnation THEN 'replaced'
-                    WHEN former.stopped_at IS NOT NULL THEN 'stopped' ELSE 'silent' END);
-        ELSIF NEW.conductor <> OLD.conductor THEN
-            entries := entries || timeline_entry('handed over', running, NEW.conductor, OLD.conductor, OLD.claimed_at);
+                    WHEN former.stopped_at IS NOT NULL THEN 'stopped' WHEN database_was_away(OLD.claimed_at) THEN 'database' ELSE 'silent' END);
         END IF;
     END IF;
     IF NEW.stalled <> OLD.stalled AND OLD.stalled <> '' THEN
