@@ -332,8 +332,8 @@ func TestTheWritingOfAnImageTellsHowMuchIsDone(t *testing.T) {
 			r = newRig(t, c.config, node.KindDeploy, node.Deploying, api,
 				node.Step{Interface: "deploy", Step: "deploy", Source: node.SourceDriver, State: node.StepPending},
 				node.Step{Index: 1, Interface: "deploy", Step: "write_image", Source: node.SourceDriver, State: node.StepPending})
-			r.steps.Image = func(context.Context, string, map[string]any, map[string]any) (agent.ImageInfo, error) {
-				return agent.ImageInfo{ID: "disk.raw", URLs: []string{images.URL}, DiskFormat: "raw", HashAlgo: "sha256", HashValue: hex.EncodeToString(sum[:])}, nil
+			r.steps.Image = func(context.Context, string, map[string]any, map[string]any) (agent.ImageInfo, int64, error) {
+				return agent.ImageInfo{ID: "disk.raw", URLs: []string{images.URL}, DiskFormat: "raw", HashAlgo: "sha256", HashValue: hex.EncodeToString(sum[:])}, 0, nil
 			}
 			res, err := r.run()
 			require.NoError(t, err)

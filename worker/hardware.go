@@ -118,20 +118,20 @@ func (h Hardware) Enabled() map[string]map[string][]string {
 }
 
 // Images returns a function that reads from a node's dictionaries which image the agent has to
-// fetch.
-func Images(p image.Policy) func(context.Context, string, map[string]any, map[string]any) (agent.ImageInfo, error) {
+// fetch, and learns how many bytes it needs on a disk (0 = not known).
+func Images(p image.Policy) func(context.Context, string, map[string]any, map[string]any) (agent.ImageInfo, int64, error) {
 	resolver := image.NewResolver(p, 0)
-	return func(ctx context.Context, nodeUUID string, instance, driver map[string]any) (agent.ImageInfo, error) {
+	return func(ctx context.Context, nodeUUID string, instance, driver map[string]any) (agent.ImageInfo, int64, error) {
 		info, err := image.Parse(nodeUUID, instance, driver, p)
 		if err != nil {
-			return agent.ImageInfo{}, err
+			return agent.ImageInfo{}, 0, err
 		}
 		if info, err = resolver.Resolve(ctx, info); err != nil {
-			return agent.ImageInfo{}, err
+			return agent.ImageInfo{}, 0, err
 		}
 		if info, err = resolver.Detect(ctx, info); err != nil {
-			return agent.ImageInfo{}, err
+			return agent.ImageInfo{}, 0, err
 		}
-		return info.ForAgent(), nil
+		return info.ForAgent(), info.Size, nil
 	}
 }

@@ -15,6 +15,8 @@ type Agent interface {
 	Start(ctx context.Context, command string, params any) (agent.Result, error)
 	ListSteps(ctx context.Context, f agent.Family, about agent.ListSteps) (agent.StepLists, error)
 	GetPartitionUUIDs(ctx context.Context) (agent.PartitionUUIDs, error)
+	// Disks returns the disks of the server, as an inventory has them.
+	Disks(ctx context.Context) (inventory map[string]any, err error)
 	Close()
 }
 

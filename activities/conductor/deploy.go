@@ -4,6 +4,9 @@ import (
 	"context"
 	"time"
 
+	"go.uber.org/zap"
+
+	"go.temper.dev/temper/internal/admission"
 	"go.temper.dev/temper/internal/agent"
 	"go.temper.dev/temper/internal/bmc"
 	"go.temper.dev/temper/internal/configdrive"
@@ -31,9 +34,14 @@ func writeImage(ctx context.Context, t *task, step *node.Step) (outcome, error) 
 			return o, err
 		}
 	}
-	info, err := t.Image(ctx, t.node.UUID, t.instanceInfo, t.driverInfo)
+	info, size, err := t.Image(ctx, t.node.UUID, t.instanceInfo, t.driverInfo)
 	if err != nil {
 		return 0, err
+	}
+	if step.Issued == nil {
+		if err := t.checkDisk(ctx, size); err != nil {
+			return 0, err
+		}
 	}
 	run, err := t.runStepParams(ctx, step, agent.DeployFamily)
 	if err != nil {
@@ -59,6 +67,31 @@ func writeImage(ctx context.Context, t *task, step *node.Step) (outcome, error) 
 		return endAsked, nil
 	}
 	return done, nil
+}
+
+// checkDisk returns an error if the agent has no disk for an image of size bytes (0 = not known). Of a node that was never inspected nobody
+// knew that before. If the agent does not tell its disks, writing the image shows whether it fits.
+func (t *task) checkDisk(ctx context.Context, size int64) error {
+	if !admission.MayNotFit(t.node, size) {
+		return nil
+	}
+	c, err := t.agent(ctx)
+	if err != nil {
+		return nil //nolint:nilerr // runCommand says what that means for the step
+	}
+	var inventory map[string]any
+	err = t.askAgent(ctx, func() (err error) {
+		inventory, err = c.Disks(ctx)
+		return err
+	})
+	switch {
+	case fault.Is(err, fault.Lost), fault.Is(err, fault.Unavailable), ctx.Err() != nil:
+		return err
+	case err != nil:
+		t.log.Info("the agent does not tell its disks, so nobody checks whether the image fits", zap.Error(err))
+		return nil
+	}
+	return admission.FitsDisk(t.node, inventory, size)
 }
 
 // prepareInstanceBoot makes the written disk bootable, where the firmware needs

@@ -23,9 +23,9 @@ type Steps struct {
 	Reach    *Reach // which BMCs answer this conductor; nil = nobody notes it
 	// OpenAgent returns a client of a node's ramdisk agent.
 	OpenAgent func(t agent.Target, s agent.Settings) (Agent, error)
-	// Image returns the image that instance_info describes. If it gives the checksum as a
-	// URL, Image fetches that, so that the agent gets a digest.
-	Image func(ctx context.Context, nodeUUID string, instance, driver map[string]any) (agent.ImageInfo, error)
+	// Image returns the image that instance_info describes, and how many bytes it needs on a disk (0 = not known). If
+	// instance_info gives the checksum as a URL, Image fetches that, so that the agent gets a digest.
+	Image func(ctx context.Context, nodeUUID string, instance, driver map[string]any) (info agent.ImageInfo, size int64, err error)
 	// ReportSteps tells the workflow which of its steps runs. It may be nil.
 	ReportSteps func(ctx context.Context, workflowID, runID string, told StepsUpdate) error
 	// Fake waits for as long as a step of the fake interface iface takes.

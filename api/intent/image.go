@@ -74,17 +74,16 @@ func (s *Service) probe(ctx context.Context, info image.Info, out *ImageCheck) i
 // compare compares an image of size bytes (0 = not known) and root_gb with the disk of n to which it would be written.
 func (c *ImageCheck) compare(n *node.Node, inventory map[string]any, size, rootGB int64) {
 	disk, known, err := admission.RootDisk(n, inventory)
-	largest, some := admission.LargestDisk(n, inventory)
+	_, some := admission.LargestDisk(n, inventory)
+	tooSmall := admission.FitsDisk(n, inventory, size)
 	switch {
 	case err != nil:
 		c.Refusals = append(c.Refusals, err)
-	case known && size > disk.Size:
-		c.refuseSize(n, size, disk)
+	case tooSmall != nil:
+		c.Refusals = append(c.Refusals, fault.CodedAs(fault.Invalid, fault.DiskTooSmall, "%w", tooSmall))
 	case known && rootGB<<30 > disk.Size:
 		c.Refusals = append(c.Refusals, fault.Coded(fault.ValidationFailed, "root_gb of node %s is %d, and disk %s has %d GiB.", cmp.Or(n.Name, n.UUID), rootGB, disk.Name, disk.Size>>30))
 	case known:
-	case some && size > largest.Size:
-		c.refuseSize(n, size, largest)
 	case inventory == nil && some:
 		c.note("the size of the disk was not checked: the node was never inspected; the image fits into properties/local_gb")
 	case inventory == nil:
@@ -92,11 +91,6 @@ func (c *ImageCheck) compare(n *node.Node, inventory map[string]any, size, rootG
 	default:
 		c.note("the size of the disk was not checked: the node's inventory does not say which disk it will be")
 	}
-}
-
-func (c *ImageCheck) refuseSize(n *node.Node, size int64, disk admission.Disk) {
-	c.Refusals = append(c.Refusals, fault.CodedAs(fault.Invalid, fault.DiskTooSmall, "The image of node %s needs %d MiB, and disk %s has %d MiB.",
-		cmp.Or(n.Name, n.UUID), (size+1<<20-1)>>20, disk.Name, disk.Size>>20))
 }
 
 func (c *ImageCheck) note(pattern string, args ...any) {

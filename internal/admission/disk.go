@@ -1,6 +1,7 @@
 package admission
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -83,6 +84,26 @@ func LargestDisk(n *node.Node, inventory map[string]any) (disk Disk, known bool)
 		return Disk{}, false
 	}
 	return Disk{Name: "properties/local_gb", Size: (gib + 1) << 30}, true // inspections round down, and leave 1 GiB out
+}
+
+// MayNotFit reports whether an image of size bytes (0 = not known) does not fit on every disk on which the agent could put it. Without
+// root device hints all of these have at least 4 GiB.
+func MayNotFit(n *node.Node, size int64) bool {
+	return size > leastDisk || size > 0 && len(rootHints(n)) > 0
+}
+
+// FitsDisk returns an error with the code disk_too_small if an image of size bytes (0 = not known) does not fit on the disk of n on
+// which it would be written or, if it is not known which one that is, on none of its disks.
+func FitsDisk(n *node.Node, inventory map[string]any, size int64) error {
+	disk, known, err := RootDisk(n, inventory)
+	if err != nil || !known {
+		disk, known = LargestDisk(n, inventory)
+	}
+	if !known || size <= disk.Size {
+		return nil
+	}
+	return fault.Coded(fault.DiskTooSmall, "The image of node %s needs %d MiB, and disk %s has %d MiB.",
+		cmp.Or(n.Name, n.UUID), (size+1<<20-1)>>20, disk.Name, disk.Size>>20)
 }
 
 // rootHints returns the root device hints of n. Those of instance_info take precedence, as in Ironic.

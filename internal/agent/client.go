@@ -159,7 +159,7 @@ func (c *Client) Call(ctx context.Context, name string, params any) (Result, err
 // readOnlyCommands change nothing, so that they may have SlowTimeout: one that arrives late
 // does no harm.
 var readOnlyCommands = map[string]bool{
-	GetDeploySteps: true, GetCleanSteps: true, GetServiceSteps: true, GetPartitionUUIDs: true,
+	GetDeploySteps: true, GetCleanSteps: true, GetServiceSteps: true, GetPartitionUUIDs: true, GetHardwareInfo: true,
 }
 
 func (c *Client) post(ctx context.Context, name string, params any, wait bool) (Result, error) {

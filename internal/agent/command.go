@@ -21,6 +21,7 @@ const (
 	ExecuteDeployStep = "deploy.execute_deploy_step"  // async
 	ExecuteCleanStep  = "clean.execute_clean_step"    // async
 	GetPartitionUUIDs = "standby.get_partition_uuids" // sync
+	GetHardwareInfo   = "poll.get_hardware_info"      // sync
 	PowerOff          = "standby.power_off"           // async
 	InstallBootloader = "image.install_bootloader"    // async
 )

@@ -41,6 +41,21 @@ func (c *Client) GetPartitionUUIDs(ctx context.Context) (PartitionUUIDs, error) 
 	return out, err
 }
 
+// Disks returns the inventory of the server as the agent finds it now, of which only "disks" is read.
+func (c *Client) Disks(ctx context.Context) (inventory map[string]any, err error) {
+	var found struct {
+		Disks []any `json:"disks"`
+	}
+	r, err := c.Call(ctx, GetHardwareInfo, nil)
+	if err == nil {
+		err = c.decode(GetHardwareInfo, r, &found)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return map[string]any{"disks": found.Disks}, nil
+}
+
 // decode decodes the result of a command. If the command still runs, although the request
 // asked the agent to wait, it returns fault.Busy.
 func (c *Client) decode(name string, r Result, into any) error {

@@ -76,7 +76,7 @@ var rules = []rule{
 		never: []string{pgx, gofish, gin}, why: "what the activities of all roles share",
 	},
 	{
-		at: "activities/conductor", ours: []string{"activities", "internal/node", "internal/coverage", "internal/mask", "internal/plan", "internal/secret", "internal/fault", "internal/bmc", "internal/agent", "internal/configdrive"},
+		at: "activities/conductor", ours: []string{"activities", "internal/admission", "internal/node", "internal/coverage", "internal/mask", "internal/plan", "internal/secret", "internal/fault", "internal/bmc", "internal/agent", "internal/configdrive"},
 		not:   []string{"activities/orchestrator", "activities/reconcile", "internal/bmc/redfish", "internal/bmc/ipmi", "internal/bmc/fake", "internal/bmc/bmctest"},
 		never: []string{pgx, gofish, gin}, why: "it takes interfaces; worker hands in the real ones",
 	},

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"slices"
+	"time"
 
 	"go.temper.dev/temper/internal/agent"
 	"go.temper.dev/temper/internal/fault"
@@ -19,24 +20,42 @@ var containers = []string{"vhd", "vhdx", "vmdk", "vdi", "qed"}
 // compressions maps compression formats to their first bytes.
 var compressions = map[string]string{"gzip": "\x1f\x8b", "xz": "\xfd7zXZ\x00", "bzip2": "BZh", "zstd": "\x28\xb5\x2f\xfd"}
 
-// Detect sets the format of an image for which none is given. The agent refuses to
+// sizeTimeout is how long Detect may take for an image whose format is given, so that only its size is to be learned.
+const sizeTimeout = 3 * time.Second
+
+// Detect sets the size of an image, and its format if none is given. The agent refuses to
 // write a raw image unless its format is given as raw (permitted_image_formats).
-// Detect reads the first bytes of the image in one request. If that fails, the
+// Detect reads the first bytes of the image in one request. If that fails, the size is not known, a
 // format stays empty and the agent detects it, because the agent may reach a server
 // that this process can't. It returns fault.Invalid for a format that can't be deployed.
 func (r *Resolver) Detect(ctx context.Context, i Info) (Info, error) {
+	within := ctx
 	if i.Format != "" {
-		return i, nil
+		var cancel context.CancelFunc
+		within, cancel = context.WithTimeout(ctx, sizeTimeout)
+		defer cancel()
 	}
-	first, _, err := r.head(ctx, i)
+	first, length, err := r.head(within, i)
 	if err != nil {
 		return i, ctx.Err()
 	}
-	format, err := i.formatOf(first)
-	if err != nil {
-		return i, err
+	return i.detected(first, length)
+}
+
+// detected returns i with what the first bytes of the image and its length (0 = not known) say: its size, and its format if none
+// is given.
+func (i Info) detected(first []byte, length int64) (Info, error) {
+	if i.Format == "" {
+		format, err := i.formatOf(first)
+		if err != nil {
+			return i, err
+		}
+		i.Format = format
 	}
-	i.Format = format
+	i.Size = length
+	if i.Format == agent.FormatQCOW2 {
+		i.Size = virtualSize(first)
+	}
 	return i, nil
 }
 
@@ -66,7 +85,7 @@ func (i Info) formatError(format string) error {
 }
 
 // head reads the first agent.FormatBytes of the image, and how long it is (0 = not known). The
-// server may ignore the range, and the image may be shorter.
+// server may ignore the range, and the image may be shorter. Of a raw image it reads only the length.
 func (r *Resolver) head(ctx context.Context, i Info) ([]byte, int64, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, i.Source, nil)
 	if err != nil {
@@ -87,6 +106,9 @@ func (r *Resolver) head(ctx context.Context, i Info) ([]byte, int64, error) {
 		return nil, 0, fault.CodedAs(fault.Invalid, fault.ImageUnreachable, "the server answered %d: it has no such image", resp.StatusCode)
 	default:
 		return nil, 0, fault.CodedAs(fault.Unreachable, fault.ImageUnreachable, "the server answered %d", resp.StatusCode)
+	}
+	if i.Format == agent.FormatRaw {
+		return nil, sizeOf(resp), nil
 	}
 	first, err := io.ReadAll(io.LimitReader(resp.Body, agent.FormatBytes))
 	if err != nil {

@@ -24,19 +24,22 @@ func TestTheFormatIsReadFromTheFirstBytes(t *testing.T) {
 		server http.HandlerFunc
 		given  string
 		want   string
+		size   int64
 		fails  string
 		silent bool
 	}{
-		"raw":                    {server: serve("hello"), want: "raw"},
+		"raw":                    {server: serve("hello"), want: "raw", size: 5 + 1<<20},
 		"qcow2":                  {server: serve("QFI\xfb\x00\x00\x00\x03"), want: "qcow2"},
-		"what is given is taken": {server: serve("QFI\xfb"), given: "raw", want: "raw"},
-		"gpt is raw":             {server: serve("hello"), given: "gpt", want: "raw"},
+		"a whole header":         {server: serve("QFI\xfb" + strings.Repeat("\x00", 22) + "\x04\x00\x00\x00\x00\x00"), want: "qcow2", size: 4 << 40},
+		"what is given is taken": {server: serve("QFI\xfb"), given: "raw", want: "raw", size: 4 + 1<<20},
+		"gpt is raw":             {server: serve("hello"), given: "gpt", want: "raw", size: 5 + 1<<20},
+		"a given one that is not there: the agent is to say so": {server: http.NotFound, given: "raw", want: "raw"},
 		"vmdk":                   {server: serve("KDMV"), fails: "is a vmdk image"},
 		"a compressed one":       {server: serve("\x1f\x8b\x08"), fails: "is a gzip image"},
 		"a server without ranges": {server: func(w http.ResponseWriter, _ *http.Request) {
 			_, _ = w.Write([]byte("QFI\xfb" + strings.Repeat("\x00", 1<<20)))
 		}, want: "qcow2"},
-		"a short file": {server: func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("QF")) }, want: "raw"},
+		"a short file": {server: func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("QF")) }, want: "raw", size: 2},
 		"a server with a password": {server: func(w http.ResponseWriter, r *http.Request) {
 			if r.Header.Get("Authorization") != "Bearer f00" {
 				w.WriteHeader(http.StatusUnauthorized)
@@ -76,11 +79,8 @@ func TestTheFormatIsReadFromTheFirstBytes(t *testing.T) {
 			}
 			require.NoError(t, err)
 			require.Equal(t, c.want, i.Format)
-			if c.given == "" {
-				require.Equal(t, "bytes=0-33791", asked)
-			} else {
-				require.Empty(t, asked)
-			}
+			require.Equal(t, "bytes=0-33791", asked)
+			require.Equal(t, c.size, i.Size)
 		})
 	}
 }

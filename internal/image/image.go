@@ -1,7 +1,6 @@
 // Package image determines which image a node gets: it parses instance_info, refuses what the
-// agent would refuse later, and builds the agent's image_info. Only Resolve and Detect use the
-// network: Resolve fetches checksum files, Detect the first bytes of an image whose format is
-// not given.
+// agent would refuse later, and builds the agent's image_info. Only a Resolver uses the
+// network: it fetches checksum files and the first bytes of images.
 package image
 
 import (
@@ -42,6 +41,9 @@ type Info struct {
 	// file. Only with a URL may Algo be "": then the digest in the file determines it.
 	Checksum string
 	Algo     string // one of node.Hashes, or md5
+
+	// Size is how many bytes the image needs on a disk; 0 = not known. Detect learns it.
+	Size int64
 
 	RootGB  int64             // 0 = not given
 	Proxies map[string]string // by scheme

@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 
-	"go.temper.dev/temper/internal/agent"
 	"go.temper.dev/temper/internal/fault"
 )
 
@@ -21,7 +20,7 @@ func (r *Resolver) Probe(ctx context.Context, i Info) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	first, size, err := r.head(ctx, i)
+	first, length, err := r.head(ctx, i)
 	var refused *refusedAddress
 	if errors.As(err, &refused) {
 		return 0, fault.CodedAs(fault.Unreachable, fault.ImageUnreachable, "%w; fetch image_source %s", refused, quotedURL(i.Source))
@@ -29,16 +28,8 @@ func (r *Resolver) Probe(ctx context.Context, i Info) (int64, error) {
 	if err != nil {
 		return 0, fault.New(fault.KindOf(err), "%w; fetch image_source %s", err, quotedURL(i.Source))
 	}
-	format := i.Format
-	if format == "" {
-		if format, err = i.formatOf(first); err != nil {
-			return 0, err
-		}
-	}
-	if format == agent.FormatQCOW2 {
-		return virtualSize(first), nil
-	}
-	return size, nil
+	i, err = i.detected(first, length)
+	return i.Size, err
 }
 
 // virtualSize returns the size of the disk that a qcow2 image contains; 0 if its header is not whole.
