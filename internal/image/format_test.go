@@ -34,8 +34,8 @@ func TestTheFormatIsReadFromTheFirstBytes(t *testing.T) {
 		"what is given is taken": {server: serve("QFI\xfb"), given: "raw", want: "raw", size: 4 + 1<<20},
 		"gpt is raw":             {server: serve("hello"), given: "gpt", want: "raw", size: 5 + 1<<20},
 		"a given one that is not there: the agent is to say so": {server: http.NotFound, given: "raw", want: "raw"},
-		"vmdk":                   {server: serve("KDMV"), fails: "is a vmdk image"},
-		"a compressed one":       {server: serve("\x1f\x8b\x08"), fails: "is a gzip image"},
+		"vmdk":             {server: serve("KDMV"), fails: "is a vmdk image"},
+		"a compressed one": {server: serve("\x1f\x8b\x08"), fails: "is a gzip image"},
 		"a server without ranges": {server: func(w http.ResponseWriter, _ *http.Request) {
 			_, _ = w.Write([]byte("QFI\xfb" + strings.Repeat("\x00", 1<<20)))
 		}, want: "qcow2"},

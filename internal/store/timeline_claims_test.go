@@ -42,8 +42,10 @@ func (w *worked) save(p node.Progress) {
 }
 
 // again is the next attempt of Temporal at the same activity, next is the next activity.
-func (w *worked) again(by string) { w.claim(node.Claim{Seq: w.now.Seq, Attempt: w.now.Attempt + 1}, by) }
-func (w *worked) next(by string)  { w.claim(node.Claim{Seq: w.now.Seq + 1, Attempt: 1}, by) }
+func (w *worked) again(by string) {
+	w.claim(node.Claim{Seq: w.now.Seq, Attempt: w.now.Attempt + 1}, by)
+}
+func (w *worked) next(by string) { w.claim(node.Claim{Seq: w.now.Seq + 1, Attempt: 1}, by) }
 
 func (w *worked) claim(c node.Claim, by string) {
 	w.Helper()
