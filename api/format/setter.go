@@ -1,6 +1,8 @@
 package format
 
 import (
+	"math"
+
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
 )
@@ -33,6 +35,29 @@ func (r Setters[T]) Text(name string, limit int, at func(*T) *string) func(*T, a
 			return r.nul(name)
 		}
 		*at(t) = s
+		return nil
+	}
+}
+
+// Required sets a string of at most limit characters that can't be null.
+func (r Setters[T]) Required(name string, limit int, at func(*T) *string) func(*T, any) error {
+	set := r.Text(name, limit, at)
+	return func(t *T, v any) error {
+		if v == nil {
+			return r.WrongType(name, "'string'", v)
+		}
+		return set(t, v)
+	}
+}
+
+// Integer sets a whole number that can't be null, of 32 bits.
+func (r Setters[T]) Integer(name string, at func(*T) *int) func(*T, any) error {
+	return func(t *T, v any) error {
+		n, ok := v.(float64)
+		if !ok || n != math.Trunc(n) || math.Abs(n) > math.MaxInt32 {
+			return r.WrongType(name, "'integer'", v)
+		}
+		*at(t) = int(n)
 		return nil
 	}
 }

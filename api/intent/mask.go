@@ -47,3 +47,13 @@ func MaskNode(before, n *node.Node) (node.Secrets, error) {
 	}
 	return changed, nil
 }
+
+// MaskDict replaces the secrets in m with the mask and returns them, by JSON pointer. Where m has the mask, the secret of known stays;
+// name is that of the field, for errors.
+func MaskDict(name string, m, known map[string]any) (shown, secrets map[string]any, err error) {
+	shown, secrets, err = secret.Remask(m, known)
+	if err != nil {
+		return nil, nil, fault.New(fault.Invalid, "%s%w", name, err)
+	}
+	return shown, secrets, nil
+}

@@ -24,6 +24,7 @@ type Store interface {
 	TraitStore
 	PortStore
 	PortgroupStore
+	VolumeStore
 	AllocationStore
 	ConductorStore
 	RecordStore
@@ -144,6 +145,21 @@ type PortgroupStore interface {
 	UpdatePortgroup(ctx context.Context, ident string, edit func(*node.Portgroup) error) (*node.Portgroup, error)
 	// DeletePortgroup returns fault.Invalid if the group has ports.
 	DeletePortgroup(ctx context.Context, ident string) error
+}
+
+// VolumeStore keeps the volume connectors and targets; ofNode is the uuid or name of a node, nil = all.
+type VolumeStore interface {
+	VolumeConnectors(ctx context.Context, ofNode *string, p node.Page) ([]node.VolumeConnector, error)
+	VolumeConnector(ctx context.Context, uuid string) (*node.VolumeConnector, error)
+	CreateVolumeConnector(ctx context.Context, v *node.VolumeConnector) error
+	UpdateVolumeConnector(ctx context.Context, uuid string, edit func(*node.VolumeConnector) error) (*node.VolumeConnector, error)
+	DeleteVolumeConnector(ctx context.Context, uuid string) error
+	// VolumeTargets does not read the secrets, VolumeTarget does.
+	VolumeTargets(ctx context.Context, ofNode *string, p node.Page) ([]node.VolumeTarget, error)
+	VolumeTarget(ctx context.Context, uuid string) (*node.VolumeTarget, error)
+	CreateVolumeTarget(ctx context.Context, v *node.VolumeTarget) error
+	UpdateVolumeTarget(ctx context.Context, uuid string, edit func(*node.VolumeTarget) error) (*node.VolumeTarget, error)
+	DeleteVolumeTarget(ctx context.Context, uuid string) error
 }
 
 // AllocationStore keeps the allocations. An ident is a uuid or a name.

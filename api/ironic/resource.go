@@ -204,12 +204,15 @@ func (r *resource[T]) patched(c *gin.Context, read func(context.Context, string)
 	return p, r.attributes.Apply(p.ops, p.before, p.after)
 }
 
-// apply returns an edit that makes the changes of p in the record as it is then, unless allowed returns an error.
+// apply returns an edit that makes the changes of p in the record as it is then, unless allowed, which may be nil, returns an error.
 func (r *resource[T]) apply(p *patch[T], allowed func(before, after *T) error) func(*T) error {
 	return func(t *T) error {
 		before := *t
 		if err := r.attributes.Apply(p.ops, &before, t); err != nil {
 			return err
+		}
+		if allowed == nil {
+			return nil
 		}
 		return allowed(&before, t)
 	}

@@ -45,6 +45,7 @@ var rootResources = []struct {
 	{"drivers", 1},
 	{"lookup", 22},
 	{"heartbeat", 22},
+	{"volume", minorVolume},
 	{"conductors", 49},
 	{"allocations", minorAllocations},
 	{"continue_inspection", 84},
@@ -88,7 +89,7 @@ func NotFound(c *gin.Context) (int, any, error) {
 // unbuiltResources are those of Ironic's root resources that are not built. A client
 // that asks for one without a version gets the answers of /v1, too.
 var unbuiltResources = []string{
-	"chassis", "deploy_templates", "driver", "events", "inspection_rules", "runbooks", "shards", "volume",
+	"chassis", "deploy_templates", "driver", "events", "inspection_rules", "runbooks", "shards",
 }
 
 // RootResources are the resources below /v1.

@@ -40,6 +40,25 @@ func (s *Server) portgroupRoutes() []httpd.Route {
 	}
 }
 
+func (s *Server) volumeRoutes() []httpd.Route {
+	return []httpd.Route{
+		httpd.Get("/v1/volume", minorVolume, s.getVolume),
+		httpd.Get("/v1/volume/connectors", minorVolume, s.listVolumeConnectors),
+		httpd.Post("/v1/volume/connectors", minorVolume, s.createVolumeConnector),
+		httpd.Get("/v1/volume/connectors/:connector", minorVolume, s.getVolumeConnector),
+		httpd.Patch("/v1/volume/connectors/:connector", minorVolume, s.patchVolumeConnector),
+		httpd.Delete("/v1/volume/connectors/:connector", minorVolume, s.deleteVolumeConnector),
+		httpd.Get("/v1/volume/targets", minorVolume, s.listVolumeTargets),
+		httpd.Post("/v1/volume/targets", minorVolume, s.createVolumeTarget),
+		httpd.Get("/v1/volume/targets/:target", minorVolume, s.getVolumeTarget),
+		httpd.Patch("/v1/volume/targets/:target", minorVolume, s.patchVolumeTarget),
+		httpd.Delete("/v1/volume/targets/:target", minorVolume, s.deleteVolumeTarget),
+		httpd.Get("/v1/nodes/:node/volume", minorVolume, s.getNodeVolume),
+		httpd.Get("/v1/nodes/:node/volume/connectors", minorVolume, s.listVolumeConnectors),
+		httpd.Get("/v1/nodes/:node/volume/targets", minorVolume, s.listVolumeTargets),
+	}
+}
+
 func (s *Server) nodeRoutes() []httpd.Route {
 	return []httpd.Route{
 		httpd.Get("/v1/nodes", 1, s.listNodes),

@@ -14,12 +14,13 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// field is a flag that sets a field of a node or port.
+// field is a flag that sets a field of a node, a port or a record.
 type field struct {
 	flag, name string // name is the API's
 	dict       bool   // given as KEY=VALUE
 	text       bool   // dict: the API wants strings
 	boolean    bool
+	number     bool
 	keep       bool // temper node unset can't remove it
 	setOnly    bool // the API does not take it at creation
 	help       string
@@ -54,13 +55,14 @@ type fieldFlags struct {
 	fields []field
 	texts  map[string]*string
 	bools  map[string]*bool
+	ints   map[string]*int
 	dicts  map[string]*keyValues
 	set    *pflag.FlagSet
 }
 
 // addFields adds a flag to c for each field.
 func addFields(c *cobra.Command, fields []field) *fieldFlags {
-	ff := &fieldFlags{fields: fields, texts: map[string]*string{}, bools: map[string]*bool{}, dicts: map[string]*keyValues{}, set: c.Flags()}
+	ff := &fieldFlags{fields: fields, texts: map[string]*string{}, bools: map[string]*bool{}, ints: map[string]*int{}, dicts: map[string]*keyValues{}, set: c.Flags()}
 	for _, one := range fields {
 		switch {
 		case one.dict:
@@ -68,6 +70,8 @@ func addFields(c *cobra.Command, fields []field) *fieldFlags {
 			ff.set.Var(ff.dicts[one.flag], one.flag, one.help)
 		case one.boolean:
 			ff.bools[one.flag] = ff.set.Bool(one.flag, false, one.help)
+		case one.number:
+			ff.ints[one.flag] = ff.set.Int(one.flag, 0, one.help)
 		default:
 			ff.texts[one.flag] = ff.set.String(one.flag, "", one.help)
 		}
@@ -95,6 +99,8 @@ func (ff *fieldFlags) values() map[string]any {
 			out[one.name] = ff.dicts[one.flag].values
 		case one.boolean:
 			out[one.name] = *ff.bools[one.flag]
+		case one.number:
+			out[one.name] = *ff.ints[one.flag]
 		default:
 			out[one.name] = *ff.texts[one.flag]
 		}

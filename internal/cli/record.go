@@ -16,6 +16,7 @@ import (
 // recordKind is what sets those resources apart of which the command line only shows and sets fields.
 type recordKind struct {
 	use  string // the command: "port-group"
+	of   string // the command above it; "" = none
 	noun string // "port group"
 	many string // "port groups"
 	in   client.Collection
@@ -48,7 +49,7 @@ func (k *recordKind) commands(s *session) []*cobra.Command {
 
 // path returns how the command is called, in examples.
 func (k *recordKind) path(c, rest string) string {
-	return "  temper " + strings.TrimSpace(k.use+" "+c+" "+rest)
+	return "  temper " + strings.TrimSpace(k.of+" "+k.use+" "+c+" "+rest)
 }
 
 func (k *recordKind) newList(s *session) *cobra.Command {

@@ -246,6 +246,13 @@ func TestAgainstTheAPIItself(t *testing.T) {
 		{args: "port-group delete bond0 bond9", out: "bond0: deleted", err: "Portgroup bond9 could not be found"},
 		{args: "port delete p1 52:54:00:00:00:09", out: "p1: deleted", err: "no port has the address 52:54:00:00:00:09"},
 
+		{args: "volume connector create --node n1 --type ip --connector-id 10.0.0.2", out: "10.0.0.2"},
+		{args: "volume connector create --node n1 --type ip", err: `required flag(s) "connector-id" not set`},
+		{args: "volume connector list --node n1", out: "10.0.0.2"},
+		{args: "volume target create --node n1 --type iscsi --volume-id v7 --boot-index 0 --property auth_password=hunter2", out: "properties.auth_password"},
+		{args: "volume target create --node n1 --type iscsi --volume-id v8 --boot-index 0", err: "boot index '0'"},
+		{args: "volume target list", out: "v7"},
+
 		{args: "node deploy n1", err: "n1: The requested action \"active\" can not be performed on node"},
 		{args: "node deploy n1", err: "temper node manage n1 first makes it manageable, temper node provide n1 then makes it available"},
 		{args: "node manage --all-in-state enroll --yes --wait 1m --every 5ms", out: "manage  succeeded"},

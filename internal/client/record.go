@@ -15,7 +15,9 @@ type Collection struct {
 
 // The collections.
 var (
-	Portgroups = Collection{"/v1/portgroups", "portgroups"}
+	Portgroups       = Collection{"/v1/portgroups", "portgroups"}
+	VolumeConnectors = Collection{"/v1/volume/connectors", "connectors"}
+	VolumeTargets    = Collection{"/v1/volume/targets", "targets"}
 )
 
 func (in Collection) item(ident string) string { return in.path + "/" + segment(ident) }

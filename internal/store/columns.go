@@ -171,6 +171,14 @@ func number[T any, I ~int | ~int32 | ~int64](name string, f func(*T) *I) column[
 	return column[T]{name: name, into: func(t *T) any { return nullInt[I]{f(t)} }}
 }
 
+// integer is number for a column that is written.
+func integer[T any, I ~int | ~int16 | ~int32 | ~int64](name string, f func(*T) *I) column[T] {
+	return column[T]{
+		name: name, into: func(t *T) any { return nullInt[I]{f(t)} },
+		from: func(t *T, _ *dicts) any { return int64(*f(t)) },
+	}
+}
+
 func instant[T any](name string, f func(*T) *time.Time) column[T] {
 	return column[T]{name: name, into: func(t *T) any { return nullTime{f(t)} }}
 }
@@ -201,10 +209,10 @@ func unread[T any](name string) column[T] { return column[T]{name: name} }
 // The targets of Scan that read NULL as Go's zero value. Each is a single pointer, which Go stores in an
 // interface without an allocation.
 type (
-	nullText[S ~string]               struct{ to *S }
-	nullBool                          struct{ to *bool }
-	nullInt[I ~int | ~int32 | ~int64] struct{ to *I }
-	nullTime                          struct{ to *time.Time }
+	nullText[S ~string]                        struct{ to *S }
+	nullBool                                   struct{ to *bool }
+	nullInt[I ~int | ~int16 | ~int32 | ~int64] struct{ to *I }
+	nullTime                                   struct{ to *time.Time }
 )
 
 func (n nullText[S]) ScanText(v pgtype.Text) error {

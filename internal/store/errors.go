@@ -18,22 +18,26 @@ import (
 const oneOpenPerNode = "operations_one_open_per_node"
 
 // taken has the message for each unique constraint that a request can violate, by the constraint's
-// name. %s is the value that another row has.
+// name. %s is the value that another row has; if the constraint has several columns, the first ones stand for the first values.
 var taken = map[string]string{
-	"nodes_uuid_taken":            "A node with UUID %s already exists.",
-	"nodes_name_taken":            "A node with name %s already exists.",
-	"nodes_instance_uuid_taken":   "Instance %s is already associated with another node.",
-	"nodes_allocation_uuid_taken": "Allocation %s is already associated with another node.",
-	"ports_uuid_taken":            "A port with UUID %s already exists.",
-	"ports_address_taken":         "A port with MAC address %s already exists.",
-	"ports_name_taken":            "A port with name %s already exists.",
-	"portgroups_uuid_taken":       "A portgroup with UUID %s already exists.",
-	"portgroups_address_taken":    "A portgroup with MAC address %s already exists.",
-	"portgroups_name_taken":       "A portgroup with name %s already exists.",
-	"allocations_uuid_taken":      "An allocation with UUID %s already exists.",
-	"allocations_name_taken":      "An allocation with name %s already exists.",
-	"allocations_node_taken":      "The node has an allocation already.",
-	oneOpenPerNode:                "The node is locked by another operation, please retry after the current operation is completed.",
+	"nodes_uuid_taken":                "A node with UUID %s already exists.",
+	"nodes_name_taken":                "A node with name %s already exists.",
+	"nodes_instance_uuid_taken":       "Instance %s is already associated with another node.",
+	"nodes_allocation_uuid_taken":     "Allocation %s is already associated with another node.",
+	"ports_uuid_taken":                "A port with UUID %s already exists.",
+	"ports_address_taken":             "A port with MAC address %s already exists.",
+	"ports_name_taken":                "A port with name %s already exists.",
+	"portgroups_uuid_taken":           "A portgroup with UUID %s already exists.",
+	"portgroups_address_taken":        "A portgroup with MAC address %s already exists.",
+	"portgroups_name_taken":           "A portgroup with name %s already exists.",
+	"volume_connectors_uuid_taken":    "A volume connector with UUID %s already exists.",
+	"volume_connectors_id_taken":      "A volume connector with type %s and connector ID %s already exists.",
+	"volume_targets_uuid_taken":       "A volume target with UUID %s already exists.",
+	"volume_targets_boot_index_taken": "A volume target with boot index '%s' for the same node already exists.",
+	"allocations_uuid_taken":          "An allocation with UUID %s already exists.",
+	"allocations_name_taken":          "An allocation with name %s already exists.",
+	"allocations_node_taken":          "The node has an allocation already.",
+	oneOpenPerNode:                    "The node is locked by another operation, please retry after the current operation is completed.",
 }
 
 // inUse has the message for each row that can't be deleted, or given to another node, while others refer to it, by the name of the
@@ -82,7 +86,7 @@ func fromServer(what string, pg *pgconn.PgError) error {
 			if pg.ConstraintName == oneOpenPerNode {
 				code = fault.NodeLocked
 			}
-			return fault.Coded(code, "%s", strings.Replace(text, "%s", takenValue(pg.Detail), 1))
+			return fault.Coded(code, "%s", named(text, pg.Detail))
 		}
 		return fault.New(fault.Conflict, "%s: taken already (%s)", what, pg.ConstraintName)
 	case pg.Code == "23514" && refused[pg.ConstraintName] != "":
@@ -101,15 +105,19 @@ func fromServer(what string, pg *pgconn.PgError) error {
 	return fault.New(fault.Internal, "%s: the database says: %s (%s)", what, pg.Message, pg.Code)
 }
 
-// takenValue returns n1 from the detail "Key (name)=(n1) already exists.". Only unique columns appear
-// in it, and those contain no secrets.
-func takenValue(detail string) string {
-	_, v, ok := strings.Cut(detail, ")=(")
-	if !ok {
-		return ""
-	}
+// named puts the values of the detail "Key (type, id)=(iqn, x) already exists." in the places of text. Only unique columns appear in it,
+// and those contain no secrets.
+func named(text, detail string) string {
+	columns, v, _ := strings.Cut(detail, ")=(")
 	v, _, _ = strings.Cut(v, ") already exists")
-	return v
+	values := []string{v}
+	if n := strings.Count(columns, ", "); n > 0 {
+		values = strings.SplitN(v, ", ", n+1)
+	}
+	for _, v := range values {
+		text = strings.Replace(text, "%s", v, 1)
+	}
+	return text
 }
 
 // referredTo returns 4f... from the detail "Key (uuid, node_id)=(4f..., 7) is still referenced from table ...".

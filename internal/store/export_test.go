@@ -84,6 +84,10 @@ func RecordStatements(ofNode int64) map[string]Statement {
 	add("portgroups", portgroups.selected, portgroups.name, portgroups.sorts, all)
 	add("portgroups of a node", portgroups.selected, portgroups.name, portgroups.sorts, of)
 	add("portgroups by address", portgroups.selected, portgroups.name, portgroups.sorts, func(q *query) { q.portgroups(node.PortgroupFilter{Address: &address}) })
+	add("volume connectors", volumeConnectors.selected, volumeConnectors.name, volumeConnectors.sorts, all)
+	add("volume connectors of a node", volumeConnectors.selected, volumeConnectors.name, volumeConnectors.sorts, of)
+	add("volume targets", volumeTargets.selected, volumeTargets.name, volumeTargets.sorts, all)
+	add("volume targets of a node", volumeTargets.selected, volumeTargets.name, volumeTargets.sorts, of)
 	return out
 }
 
@@ -184,7 +188,8 @@ func OnceStatements(uuid, name string) []Statement {
 func Columns() map[string][]string {
 	return map[string][]string{
 		"nodes": columnNames(nodeTable), "operations": columnNames(operationTable), "agents": columnNames(agentTable),
-		"ports": columnNames(portTable), "portgroups": columnNames(portgroups.columns), "allocations": columnNames(allocationTable), "conductors": columnNames(conductorTable),
+		"ports": columnNames(portTable), "portgroups": columnNames(portgroups.columns),
+		"volume_connectors": columnNames(volumeConnectors.columns), "volume_targets": columnNames(volumeTargets.columns), "allocations": columnNames(allocationTable), "conductors": columnNames(conductorTable),
 		"compute_services": columnNames(serviceTable),
 	}
 }

@@ -74,6 +74,10 @@ SELECT gen_random_uuid(), id, regexp_replace(lpad(to_hex(id), 12, '0'), '(..)(..
 		`
 UPDATE ports SET portgroup_uuid = g.uuid FROM portgroups g WHERE g.node_id = ports.node_id AND ports.node_id % 10 = 0`,
 		`
+INSERT INTO volume_connectors (uuid, node_id, type, connector_id) SELECT gen_random_uuid(), id, 'ip', id FROM nodes`,
+		`
+INSERT INTO volume_targets (uuid, node_id, volume_type, volume_id, boot_index, key_id, seal) SELECT gen_random_uuid(), id, 'iscsi', id, 0, 0, 0 FROM nodes`,
+		`
 INSERT INTO node_inventory (node_id, inventory, facts)
 SELECT id, '{}', jsonb_build_object('BIOS', '2.' || id % 3, 'memory modules', '16 × 32 GiB', 'disks', '2 × 960 GB', 'model', 'X') FROM nodes`,
 		`

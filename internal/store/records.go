@@ -18,8 +18,9 @@ type records[T any] struct {
 	missing string // the error for one that does not exist; %s is its uuid or name
 	columns *table[T]
 	record  func(*T) *node.Record
-	node    func(*T) *string // uuid of the node that it belongs to; nil = it belongs to none
-	named   bool             // it may be found by its name, too
+	node    func(*T) *string      // uuid of the node that it belongs to; nil = it belongs to none
+	named   bool                  // it may be found by its name, too
+	hidden  func(*T) *node.Hidden // the secrets of a record; nil = it has none
 
 	sorts                                map[string]string
 	selected                             string
@@ -36,6 +37,9 @@ func newRecords[T any](r records[T], columns ...column[T]) *records[T] {
 		all = append(all, unread[T]("node_id"))
 	}
 	all = append(all, columns...)
+	if r.hidden != nil {
+		all = append(all, sealedColumns(r.hidden)...)
+	}
 	r.columns = newTable(append(all,
 		column[T]{name: "created_at", into: func(t *T) any { return nullTime{&r.record(t).CreatedAt} }}.sorted("r"),
 		column[T]{name: "updated_at", null: "'-infinity'", into: func(t *T) any { return &r.record(t).UpdatedAt }}.sorted("r"),
@@ -114,11 +118,14 @@ func (r *records[T]) find(ctx context.Context, s *Store, ident string) (*T, erro
 	case !found:
 		return nil, r.notFound(ident)
 	}
-	return &t, nil
+	return &t, r.open(s, &t)
 }
 
-// args are the arguments of a statement that writes t.
-func (r *records[T]) args(t *T, w writers) (args, error) {
+// args are the arguments of a statement that writes t, with its secrets sealed.
+func (r *records[T]) args(s *Store, t *T, w writers) (args, error) {
+	if err := r.seal(s, t); err != nil {
+		return nil, err
+	}
 	a, err := r.columns.args(t, w)
 	if err != nil || r.node == nil {
 		return a, err
@@ -136,7 +143,7 @@ func (r *records[T]) create(ctx context.Context, s *Store, t *T) error {
 	if record.UUID == "" {
 		record.UUID = uuid.NewString()
 	}
-	a, err := r.args(t, onCreate)
+	a, err := r.args(s, t, onCreate)
 	if err != nil {
 		return err
 	}
@@ -166,11 +173,14 @@ func (r *records[T]) update(ctx context.Context, s *Store, ident string, edit fu
 		if locked == 0 || locked != had.ID {
 			return r.notFound(ident)
 		}
+		if err := r.open(s, &t); err != nil {
+			return err
+		}
 		if err := edit(&t); err != nil {
 			return err
 		}
 		*r.record(&t) = had
-		a, err := r.args(&t, onPatch)
+		a, err := r.args(s, &t, onPatch)
 		if err != nil {
 			return err
 		}
@@ -201,6 +211,15 @@ func (r *records[T]) delete(ctx context.Context, s *Store, ident string) error {
 		err = r.notFound(ident)
 	}
 	return err
+}
+
+// ofNode is list for the records of a node, a uuid or name, or of all nodes (nil).
+func (r *records[T]) ofNode(ctx context.Context, s *Store, ident *string, p node.Page) ([]T, error) {
+	q := &query{args: args{}}
+	if err := s.ofNode(ctx, q, ident); err != nil {
+		return nil, err
+	}
+	return r.list(ctx, s, q, p)
 }
 
 // ofNode selects the records of the node ident, a uuid or name, unless that is nil.

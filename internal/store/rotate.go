@@ -32,13 +32,18 @@ type oldSecret struct {
 	sealedText
 }
 
-// Rotate seals again, with the primary key, what other keys of the keyset have sealed for nodes and webhooks, and tells how
+// Rotate seals again, with the primary key, what other keys of the keyset have sealed for nodes, webhooks and records, and tells how
 // many secrets that were. It may run beside everything else and again after it was interrupted. A secret that does not open
 // stays as it is; the error is of the first one.
 func (s *Store) Rotate(ctx context.Context) (int, error) {
 	nodes, err := s.rotateNodes(ctx)
 	hooks, failed := s.rotateWebhooks(ctx)
-	return nodes + hooks, cmp.Or(err, failed)
+	total, err := nodes+hooks, cmp.Or(err, failed)
+	for _, rotate := range []func(context.Context, *Store) (int, error){volumeTargets.rotate} {
+		n, failed := rotate(ctx, s)
+		total, err = total+n, cmp.Or(err, failed)
+	}
+	return total, err
 }
 
 func (s *Store) rotateNodes(ctx context.Context) (total int, err error) {

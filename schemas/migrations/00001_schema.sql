@@ -137,6 +137,39 @@ COMMENT ON TABLE ports IS 'Network interfaces of nodes, by MAC address.';
 CREATE INDEX ports_by_node ON ports (node_id, id);
 CREATE INDEX ports_by_portgroup ON ports (portgroup_uuid, id) WHERE portgroup_uuid IS NOT NULL;
 
+CREATE TABLE volume_connectors (
+    id           bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    uuid         uuid        NOT NULL CONSTRAINT volume_connectors_uuid_taken UNIQUE,
+    node_id      bigint      NOT NULL REFERENCES nodes (id) ON DELETE CASCADE,
+    type         text        NOT NULL CHECK (length(type) <= 32),
+    connector_id text        NOT NULL CHECK (length(connector_id) <= 255),
+    extra        jsonb       NOT NULL DEFAULT '{}',
+    created_at   timestamptz NOT NULL DEFAULT now(),
+    updated_at   timestamptz,
+    CONSTRAINT volume_connectors_id_taken UNIQUE (type, connector_id)
+);
+COMMENT ON TABLE volume_connectors IS 'What nodes are known by to storage systems.';
+CREATE INDEX volume_connectors_by_node ON volume_connectors (node_id, id);
+
+CREATE TABLE volume_targets (
+    id          bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    uuid        uuid        NOT NULL CONSTRAINT volume_targets_uuid_taken UNIQUE,
+    node_id     bigint      NOT NULL REFERENCES nodes (id) ON DELETE CASCADE,
+    volume_type text        NOT NULL CHECK (length(volume_type) <= 64),
+    volume_id   text        NOT NULL CHECK (length(volume_id) <= 36),
+    boot_index  integer     NOT NULL,
+    properties  jsonb       NOT NULL DEFAULT '{}',
+    extra       jsonb       NOT NULL DEFAULT '{}',
+    key_id      bigint      NOT NULL, -- of the secrets of properties, which are sealed as one value
+    seal        smallint    NOT NULL,
+    ciphertext  bytea,                -- null = there are none
+    created_at  timestamptz NOT NULL DEFAULT now(),
+    updated_at  timestamptz,
+    CONSTRAINT volume_targets_boot_index_taken UNIQUE (boot_index, node_id)
+);
+COMMENT ON TABLE volume_targets IS 'The volumes that nodes have.';
+CREATE INDEX volume_targets_by_node ON volume_targets (node_id, id);
+
 CREATE TABLE agents (
     node_id            bigint      PRIMARY KEY REFERENCES nodes (id) ON DELETE CASCADE,
     url                text        NOT NULL DEFAULT '',
