@@ -61,7 +61,7 @@ func TestAnImageThatIsLargerThanTheDiskFailsAtOnce(t *testing.T) {
 			}
 			require.Equal(t, fault.DiskTooSmall, activities.CauseOf(err))
 			require.True(t, app.NonRetryable(), "it does not become larger by itself")
-			require.Regexp(t, `needs \d+ MiB, and disk /dev/\w+ has \d+ MiB`, app.Error())
+			require.Regexp(t, `needs [\d.]+ GB, and disk /dev/\w+ has [\d.]+ GB`, app.Error())
 			require.Nil(t, r.book.op.Steps[1].Issued)
 			require.Zero(t, sent, "nothing was written")
 			require.Equal(t, fault.DiskTooSmall, r.book.op.Steps[1].Cause)

@@ -12,6 +12,7 @@ import (
 	"go.temper.dev/temper/internal/image"
 	"go.temper.dev/temper/internal/mask"
 	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/text"
 )
 
 // probeTimeout bounds what is fetched of an image before a request is answered, the checksum file included.
@@ -82,7 +83,8 @@ func (c *ImageCheck) compare(n *node.Node, inventory map[string]any, size, rootG
 	case tooSmall != nil:
 		c.Refusals = append(c.Refusals, fault.CodedAs(fault.Invalid, fault.DiskTooSmall, "%w", tooSmall))
 	case known && rootGB<<30 > disk.Size:
-		c.Refusals = append(c.Refusals, fault.Coded(fault.ValidationFailed, "root_gb of node %s is %d, and disk %s has %d GiB.", cmp.Or(n.Name, n.UUID), rootGB, disk.Name, disk.Size>>30))
+		wanted, has := text.Sizes(float64(rootGB<<30), float64(disk.Size))
+		c.Refusals = append(c.Refusals, fault.Coded(fault.ValidationFailed, "root_gb of node %s is %d, which is %s, and disk %s has %s.", cmp.Or(n.Name, n.UUID), rootGB, wanted, disk.Name, has))
 	case known:
 	case inventory == nil && some:
 		c.note("the size of the disk was not checked: the node was never inspected; the image fits into properties/local_gb")

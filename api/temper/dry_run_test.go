@@ -86,7 +86,7 @@ func TestADryRunFetchesTheImageAndComparesItWithTheDisk(t *testing.T) {
 		"one that is not there":             {"/gone.raw", digestOfAnImage, "image_invalid: .*the server answered 404: it has no such image; fetch image_source http"},
 		"one whose digest is not in a file": {"/good.raw", url + "/OTHERS", "image_invalid: .*no usable digest for good.raw; read the checksum file http"},
 		"one of a format that is refused":   {"/image.gz", digestOfAnImage, "image_invalid: .*is a gzip image"},
-		"one that is larger than the disk":  {"/huge.qcow2", digestOfAnImage, "disk_too_small: The image of node .* needs 102400 MiB, and disk /dev/sda has 5120 MiB."},
+		"one that is larger than the disk":  {"/huge.qcow2", digestOfAnImage, "disk_too_small: The image of node .* needs 107 GB, and disk /dev/sda has 5.37 GB."},
 	} {
 		accepted, refusals, _ := trial(b, with(url+c.source, c.checksum))
 		require.Equal(t, c.want == "", accepted, "%s: %s", name, refusals)
@@ -163,7 +163,7 @@ func TestARequestRefusesTheImagesThatADryRunRefuses(t *testing.T) {
 	b.Patch("/v1/nodes/n1", apitest.Add("/instance_info/image_source", url+"/huge.qcow2"), apitest.Add("/instance_info/image_checksum", digestOfAnImage)).Is(200)
 	deploy := b.Get("/v1/nodes/n1/validate").Is(200)["deploy"].(map[string]any)
 	require.Equal(t, "disk_too_small", deploy["code"])
-	require.Contains(t, b.Put("/v1/nodes/n1/states/provision", map[string]any{"target": "active"}).Fails(400), "needs 102400 MiB, and disk /dev/sda has 5120 MiB")
+	require.Contains(t, b.Put("/v1/nodes/n1/states/provision", map[string]any{"target": "active"}).Fails(400), "needs 107 GB, and disk /dev/sda has 5.37 GB")
 	require.Contains(t, b.Put("/v1/nodes/n1/states/provision", map[string]any{"target": "active"}).Is(400)["help"].([]any)[0].(map[string]any)["command"], "image_source=URL")
 	b.Patch("/v1/nodes/n1", apitest.Add("/instance_info/image_source", "http://127.0.0.1:1/x")).Is(200)
 	b.Put("/v1/nodes/n1/states/provision", map[string]any{"target": "active"}).Is(202)

@@ -38,7 +38,7 @@ func TestARetryRefusesAnImageThatDoesNotFit(t *testing.T) {
 		SELECT n.id, n.uuid, n.name, 'deploy', 'ended', 'failed', 'available', 'active', n.conductor_group, n.driver, '[]', now() FROM nodes n`)
 	id := b.Get("/temper/v1/operations?kind=deploy").Is(200)["operations"].([]any)[0].(map[string]any)["id"].(string)
 	refused := b.Post("/temper/v1/operations/"+id+"/retry", map[string]any{})
-	require.Contains(t, refused.Fails(400), "needs 102400 MiB, and disk /dev/sda has 5120 MiB")
+	require.Contains(t, refused.Fails(400), "needs 107 GB, and disk /dev/sda has 5.37 GB")
 	require.Equal(t, "disk_too_small", refused.Is(400)["code"])
 
 	b.Patch("/v1/nodes/n1", apitest.Add("/instance_info/image_source", url+"/good.raw")).Is(200)

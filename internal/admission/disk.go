@@ -8,6 +8,7 @@ import (
 
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/text"
 )
 
 // leastDisk is the smallest disk on which the agent puts an image if there are no root device hints
@@ -102,8 +103,8 @@ func FitsDisk(n *node.Node, inventory map[string]any, size int64) error {
 	if !known || size <= disk.Size {
 		return nil
 	}
-	return fault.Coded(fault.DiskTooSmall, "The image of node %s needs %d MiB, and disk %s has %d MiB.",
-		cmp.Or(n.Name, n.UUID), (size+1<<20-1)>>20, disk.Name, disk.Size>>20)
+	needed, has := text.Sizes(float64(size), float64(disk.Size))
+	return fault.Coded(fault.DiskTooSmall, "The image of node %s needs %s, and disk %s has %s.", cmp.Or(n.Name, n.UUID), needed, disk.Name, has)
 }
 
 // rootHints returns the root device hints of n. Those of instance_info take precedence, as in Ironic.
@@ -119,11 +120,11 @@ func rootHints(n *node.Node) map[string]any {
 // hinted reports whether a disk matches a hint. understood is false for hints with operators other than a
 // comparison of the size, which the agent evaluates.
 func hinted(key string, hint any, disk map[string]any, size int64) (matches, understood bool) {
-	text := strings.TrimSpace(fmt.Sprint(hint))
+	words := strings.TrimSpace(fmt.Sprint(hint))
 	if key == "size" {
-		op, number := "==", text
+		op, number := "==", words
 		for _, o := range []string{">=", "<=", "==", "=", ">", "<"} {
-			if rest, found := strings.CutPrefix(text, o); found {
+			if rest, found := strings.CutPrefix(words, o); found {
 				op, number = o, strings.TrimSpace(rest)
 				break
 			}
@@ -150,14 +151,14 @@ func hinted(key string, hint any, disk map[string]any, size int64) (matches, und
 	default:
 		return false, false
 	}
-	if strings.ContainsAny(text, "<>=!") {
+	if strings.ContainsAny(words, "<>=!") {
 		return false, false
 	}
 	have, known := disk[key]
 	if !known || have == nil {
 		return false, key == "name" || key == "serial"
 	}
-	return strings.EqualFold(strings.TrimSpace(fmt.Sprint(have)), text), true
+	return strings.EqualFold(strings.TrimSpace(fmt.Sprint(have)), words), true
 }
 
 func wholeNumber(v any) (int64, bool) {

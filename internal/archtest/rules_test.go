@@ -47,7 +47,7 @@ var rules = []rule{
 	{at: "internal/admission", ours: []string{"internal/fault", "internal/node", "internal/plan", "internal/text"}, never: []string{anyThirdParty}, why: "the domain is pure"},
 	{at: "internal/closing", ours: []string{"internal/fault", "internal/node"}, never: []string{anyThirdParty}, why: "the domain is pure"},
 	{at: "internal/explain", ours: []string{"internal/admission", "internal/coverage", "internal/fault", "internal/inventory", "internal/node", "internal/text"}, never: []string{anyThirdParty}, why: "the domain is pure"},
-	{at: "internal/help", ours: []string{"internal/explain", "internal/fault", "internal/node"}, never: []string{temporal, pgx, gin, gofish, zap}, why: "what actions are called, whoever advises them"},
+	{at: "internal/help", ours: []string{"internal/explain", "internal/fault", "internal/node", "internal/text"}, never: []string{temporal, pgx, gin, gofish, zap}, why: "what actions are called, whoever advises them"},
 
 	{at: "internal/coverage", ours: []string{"internal/ring"}, never: []string{anyThirdParty}, why: "who can serve what is pure"},
 
@@ -108,7 +108,7 @@ var rules = []rule{
 		never: []string{temporal, pgx, gofish}, why: "a server of routes, whatever is behind them",
 	},
 	{
-		at: "api/intent", ours: []string{"api/format", "api/httpd", "internal/admission", "internal/coverage", "internal/events", "internal/explain", "internal/fault", "internal/help", "internal/image", "internal/inventory", "internal/mask", "internal/node", "internal/plan", "internal/ring", "internal/secret", "internal/share", "internal/webhook"},
+		at: "api/intent", ours: []string{"api/format", "api/httpd", "internal/admission", "internal/coverage", "internal/events", "internal/explain", "internal/fault", "internal/help", "internal/image", "internal/inventory", "internal/mask", "internal/node", "internal/plan", "internal/ring", "internal/secret", "internal/share", "internal/text", "internal/webhook"},
 		never: []string{temporal, pgx, gofish}, why: "what is asked of a node, not how it is carried out",
 	},
 	{

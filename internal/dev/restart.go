@@ -1,6 +1,10 @@
 package dev
 
-import "strings"
+import (
+	"strings"
+
+	"go.temper.dev/temper/internal/text"
+)
 
 // restartDev says how to bring back a process that only temper dev itself can start.
 func restartDev() string {
@@ -15,15 +19,7 @@ func (s *Stack) restartCommand(role string, args []string) string {
 	}
 	words := []string{s.o.Temper, role}
 	for _, w := range append(join, args...) {
-		words = append(words, shellQuote(w))
+		words = append(words, text.ShellWord(w))
 	}
 	return strings.Join(words, " ")
-}
-
-// shellQuote quotes a word for a shell, if that is necessary.
-func shellQuote(word string) string {
-	if word != "" && !strings.ContainsAny(word, " \t\n'\"\\$`*?[]{}()<>|&;!#~") {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }

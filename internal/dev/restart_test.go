@@ -25,12 +25,6 @@ func TestWhatDiesIsBroughtBackByACommandOfItsOwn(t *testing.T) {
 	require.Contains(t, s.postgres().RestartHint(), "start it again")
 }
 
-func TestAWordForAShell(t *testing.T) {
-	for word, want := range map[string]string{"a-b/c.d:1": "a-b/c.d:1", "": "''", "a b": "'a b'", "it's": `'it'\''s'`, "$HOME": "'$HOME'"} {
-		require.Equal(t, want, shellQuote(word))
-	}
-}
-
 func TestEnrollingNeedsAConductor(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	o := Options{Dev: config.Dev{Data: dir, Nodes: 3, Enroll: true}}

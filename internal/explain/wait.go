@@ -204,7 +204,7 @@ func done(w *node.Wait) string {
 	}
 	words := fmt.Sprintf("has done %.0f %%", *w.Fraction*100)
 	if w.Rate > 0 {
-		words += ", " + bytesPerSecond(w.Rate)
+		words += ", " + text.Size(w.Rate) + "/s"
 	}
 	return words
 }
@@ -215,19 +215,6 @@ func wasDone(w *node.Wait) string {
 		return "said " + w.Seen
 	}
 	return fmt.Sprintf("had done %.0f %%", *w.Fraction*100)
-}
-
-// bytesPerSecond returns a rate in decimal units, as networks and disks are described.
-func bytesPerSecond(rate float64) string {
-	for _, unit := range []struct {
-		name string
-		size float64
-	}{{"GB/s", 1e9}, {"MB/s", 1e6}, {"kB/s", 1e3}} {
-		if rate >= unit.size {
-			return fmt.Sprintf("%.3g %s", rate/unit.size, unit.name)
-		}
-	}
-	return fmt.Sprintf("%.0f B/s", rate)
 }
 
 // called says whether the agent of this boot has called.

@@ -281,14 +281,7 @@ func (e element) size(key string, shift int) string {
 	case bytes <= 0:
 		return ""
 	case shift == 0: // disks are sold in decimal units
-		return decimal(bytes)
+		return text.Size(bytes)
 	}
 	return strconv.FormatFloat(bytes/(1<<30), 'f', -1, 64) + " GiB"
-}
-
-func decimal(bytes float64) string {
-	if bytes >= 1e12 {
-		return strconv.FormatFloat(float64(int64(bytes/1e10))/100, 'f', -1, 64) + " TB"
-	}
-	return strconv.FormatFloat(float64(int64(bytes/1e9)), 'f', -1, 64) + " GB"
 }

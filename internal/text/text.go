@@ -3,6 +3,7 @@ package text
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -159,4 +160,46 @@ func Span(d time.Duration) string {
 		return fmt.Sprintf("%d s", d.Round(time.Second)/time.Second)
 	}
 	return fmt.Sprintf("%.1f s", d.Seconds())
+}
+
+// sizes are the units of Size, the largest first.
+var sizes = []struct {
+	name  string
+	bytes float64
+}{{"TB", 1e12}, {"GB", 1e9}, {"MB", 1e6}, {"kB", 1e3}}
+
+// Size returns a number of bytes as the sizes of disks and images are written: in decimal units, with three digits at most.
+func Size(bytes float64) string {
+	for _, unit := range sizes {
+		if bytes < unit.bytes {
+			continue
+		}
+		value := bytes / unit.bytes
+		digits := 2
+		for whole := value; whole >= 10 && digits > 0; whole /= 10 {
+			digits--
+		}
+		s := strconv.FormatFloat(value, 'f', digits, 64)
+		if strings.Contains(s, ".") {
+			s = strings.TrimRight(strings.TrimRight(s, "0"), ".")
+		}
+		return s + " " + unit.name
+	}
+	return fmt.Sprintf("%.0f B", bytes)
+}
+
+// Sizes returns two sizes as Size does or, if that would not tell them apart, in bytes.
+func Sizes(a, b float64) (string, string) {
+	if s, t := Size(a), Size(b); s != t || a == b {
+		return s, t
+	}
+	return fmt.Sprintf("%.0f bytes", a), fmt.Sprintf("%.0f bytes", b)
+}
+
+// ShellWord returns word as a shell takes it for one word: quoted, if that is necessary.
+func ShellWord(word string) string {
+	if word != "" && !strings.ContainsAny(word, " \t\n'\"\\$`*?[]{}()<>|&;!#~") {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }

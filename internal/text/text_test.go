@@ -55,3 +55,9 @@ func TestDurationsHaveNoPartsThatAreZeroAtTheirEnd(t *testing.T) {
 		require.Equal(t, want, text.Duration(d))
 	}
 }
+
+func TestAWordForAShell(t *testing.T) {
+	for word, want := range map[string]string{"a-b/c.d:1": "a-b/c.d:1", "": "''", "a b": "'a b'", "it's": `'it'\''s'`, "$HOME": "'$HOME'"} {
+		require.Equal(t, want, text.ShellWord(word))
+	}
+}
