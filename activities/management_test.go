@@ -71,7 +71,7 @@ func TestAnNMIIsInjectedAtMostOnce(t *testing.T) {
 
 	b = newBench(t, node.KindNMI, node.Active, bmc.PowerOff, direct, plan.Options{})
 	_, err = b.run()
-	require.ErrorContains(t, err, `an NMI needs a server that is on, and the power of this one is "Off"`)
+	require.ErrorContains(t, err, "an NMI interrupts what runs on a server, and this one is off")
 	require.Zero(t, b.machine.interrupts)
 }
 

@@ -69,6 +69,8 @@ type Config struct {
 	Ask func(context.Context) explain.Dependencies
 	// Version is that of the program. Default: none.
 	Version string
+	// Settings is the file from which this process has its settings; commands that start another role name it. Default: none.
+	Settings string
 	// Reconcile runs the reconciliation now or, where one runs, once more after
 	// it. Default: there is none to run.
 	Reconcile func(context.Context) error
@@ -213,7 +215,7 @@ func New(c Config) (*Server, error) {
 		return nil, err
 	}
 	hub := events.NewHub(events.Config{Source: c.Store, Log: c.Log, Streams: c.EventStreams, PerUser: c.EventStreamsPerUser})
-	ours, err := temper.New(service, temper.Config{Ready: c.Ready, Ask: c.Ask, Version: c.Version, Reconcile: c.Reconcile, ReconcileLate: c.ReconcileLate, Events: hub, Webhooks: c.Webhooks}, c.Metrics)
+	ours, err := temper.New(service, temper.Config{Ready: c.Ready, Ask: c.Ask, Version: c.Version, Settings: c.Settings, Reconcile: c.Reconcile, ReconcileLate: c.ReconcileLate, Events: hub, Webhooks: c.Webhooks}, c.Metrics)
 	if err != nil {
 		return nil, err
 	}

@@ -2,7 +2,6 @@ package conductor
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -51,7 +50,7 @@ func injectNMI(ctx context.Context, t *task, step *node.Step) (outcome, error) {
 		return 0, err
 	}
 	if p != bmc.PowerOn {
-		return 0, fault.New(fault.Invalid, "an NMI needs a server that is on, and the power of this one is %s", powerWords(p))
+		return 0, fault.New(fault.Invalid, "an NMI interrupts what runs on a server, and this one is %s", powerWords(p))
 	}
 	interrupter, err := t.interrupter(ctx)
 	if err != nil {
@@ -60,9 +59,15 @@ func injectNMI(ctx context.Context, t *task, step *node.Step) (outcome, error) {
 	return done, t.sendOnce(ctx, step, bmc.NameNMI, interrupter.InjectNMI)
 }
 
+// powerWords says after "is" what the power of a server is.
 func powerWords(p bmc.Power) string {
-	if p == bmc.PowerUnknown {
-		return "not known"
+	switch p {
+	case bmc.PowerOn:
+		return "on"
+	case bmc.PowerOff:
+		return "off"
+	case bmc.PoweringOn, bmc.PoweringOff:
+		return "being switched on or off"
 	}
-	return fmt.Sprintf("%q", string(p))
+	return "in a power state that its BMC does not tell"
 }

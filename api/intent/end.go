@@ -83,12 +83,14 @@ func (s *Service) cancelNow(c *gin.Context, id int64, fl *Fleet, reason string) 
 // ended tells the workflow of o that o was ended without it, and starts the operation
 // that follows o.
 func (s *Service) ended(c *gin.Context, o *node.Operation) {
+	before := c.Writer.Header().Get(HeaderWarning)
 	s.Tell(c, o, "cancel", func(ctx context.Context, o *node.Operation) error {
 		return s.Operations.Cancel(ctx, o, o.AskedReason)
 	})
 	s.Tell(c, o, "unpause", func(ctx context.Context, o *node.Operation) error { // to find that it has ended
 		return s.Operations.Unpause(ctx, o, httpd.By(c), "its operation has ended")
 	})
+	c.Header(HeaderWarning, before) // o has ended, whether or not its workflow has heard of it
 	if o.FollowUp == 0 {
 		return
 	}

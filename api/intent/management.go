@@ -34,6 +34,9 @@ func BootDeviceOf(in *format.Object) (node.BootDevice, error) {
 // node.KindBootDevice.
 func (s *Service) DecideManagement(n *node.Node, fl *Fleet, k node.OperationKind, device node.BootDevice, by string) (*node.Request, error) {
 	d, err := admission.Management(n, k, fl.Reservation(n))
+	if fault.CodeOf(err) == fault.StateNotAllowed {
+		return nil, format.WithHelp(err, help.Of(n, explain.Action{Do: explain.SwitchOn}))
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +82,19 @@ func (s *Service) ReadBMC(c *gin.Context, what node.Reading) (node.BMCReading, e
 	ctx, cancel := context.WithTimeout(c.Request.Context(), s.AnswerWithin)
 	defer cancel()
 	out, err := s.Operations.Read(ctx, n, what)
-	return out, asRefusal(err)
+	return out, afterReading(asRefusal(err), n)
+}
+
+// afterReading adds to the error of a reading from n's BMC what explains it and what mends it.
+func afterReading(err error, n *node.Node) error {
+	if !fault.Is(err, fault.Refused) {
+		return err
+	}
+	list := []help.Item{help.Of(n, explain.Action{Do: explain.ExplainNode})}
+	for _, a := range explain.Mends(n, fault.CodeOf(err)) {
+		list = append(list, help.Of(n, a))
+	}
+	return format.WithHelp(err, list...)
 }
 
 // Finish waits until o has ended, AnswerWithin at most, and returns why it has not succeeded; nil = it has.
@@ -103,7 +118,8 @@ func (s *Service) Finish(c *gin.Context, o *node.Operation) error {
 	if now.Cause == fault.BootDeviceRefused || now.Cause.Row().Kind == fault.Invalid {
 		kind = fault.Invalid
 	}
-	return fault.CodedAs(kind, now.Cause, "Operation %d (%s) of node %s has %s: %s", o.ID, o.Kind, o.NodeUUID, now.Outcome, now.Error)
+	err = fault.CodedAs(kind, now.Cause, "Operation %d (%s) of node %s has %s: %s", o.ID, o.Kind, o.NodeUUID, now.Outcome, now.Error)
+	return format.WithHelp(err, help.Of(&node.Node{UUID: o.NodeUUID, Name: o.NodeName}, explain.Action{Do: explain.ExplainNode}))
 }
 
 // asRefusal returns the error of a request to hardware as fault.Refused, with its code and text. With its own kind the client would

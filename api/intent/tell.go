@@ -19,10 +19,20 @@ func (s *Service) TellPaused(c *gin.Context, o *node.Operation) {
 	}
 }
 
+// HeaderWarning is the header of an answer to a request that was accepted, and takes effect only when Temporal answers
+// again. It says so in a sentence without a full stop.
+const HeaderWarning = "Temper-Warning"
+
+// The values of HeaderWarning.
+const (
+	startsLate = "Temporal does not answer: the request is accepted, and its operation begins when Temporal answers"
+	heardLate  = "Temporal does not answer: the request is accepted, and takes effect when Temporal answers"
+)
+
 // Start starts the workflow of an operation that was just committed. If that fails the
 // request is not lost, only late: reconciliation finds the row and starts the workflow.
 func (s *Service) Start(c *gin.Context, o *node.Operation) {
-	s.Tell(c, o, "start", s.Operations.Start)
+	s.tell(c, o, "start", startsLate, s.Operations.Start)
 }
 
 // Nudge tells the workflow of o that somebody asked for something. If o is to end, the
@@ -44,13 +54,18 @@ func (s *Service) Nudge(c *gin.Context, o *node.Operation) {
 	s.Tell(c, o, "nudge", s.Operations.Nudge)
 }
 
-// Tell calls tell and logs its error; what names the call in the log. Reconciliation
-// repeats a call that failed.
+// Tell calls tell. If that fails, the answer says so (HeaderWarning), and so does the log, where what names the call.
+// Reconciliation repeats a call that failed.
 func (s *Service) Tell(c *gin.Context, o *node.Operation, what string, tell func(context.Context, *node.Operation) error) {
+	s.tell(c, o, what, heardLate, tell)
+}
+
+func (s *Service) tell(c *gin.Context, o *node.Operation, what, warning string, tell func(context.Context, *node.Operation) error) {
 	// The client may go away in the meantime; what it asked for is committed.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.Request.Context()), s.StartTimeout)
 	defer cancel()
 	if err := tell(ctx, o); err != nil {
+		c.Header(HeaderWarning, warning)
 		httpd.Logger(c).Warn("workflow not told, reconciliation will", zap.String("what", what),
 			zap.String("node", o.NodeUUID), zap.Int64("operation", o.ID), zap.Error(err))
 	}

@@ -53,6 +53,17 @@ func TestAnNMIIsInjectedFrom29On(t *testing.T) {
 	require.Equal(t, node.KindNMI, b.LastOperation("n1").Kind)
 }
 
+func TestAnNMIOfAServerThatIsOffIsRefusedAtOnce(t *testing.T) {
+	b := managed(t, node.End{Outcome: node.Succeeded})
+	b.SQL(`UPDATE nodes SET power_state = 'power off', power_read_at = '2026-01-02 03:04:05Z'`)
+	a := b.Put(nmi, map[string]any{})
+	require.Contains(t, a.Fails(400), " is off, as its BMC said at 2026-01-02 03:04:05Z: an NMI interrupts what runs on a server")
+	require.Equal(t, fault.StateNotAllowed, a.Refused(400).Code)
+	require.Equal(t, []string{"temper node power on n1 switches it on"}, a.Refused(400).Commands())
+	require.Empty(t, b.Operations.Started())
+	b.Put(bootDevice, map[string]any{"boot_device": "pxe"}).Is(204)
+}
+
 func TestTheManagementInterfaceWorksInMaintenance(t *testing.T) {
 	b := managed(t, node.End{Outcome: node.Succeeded})
 	b.Put("/v1/nodes/n1/maintenance", map[string]any{"reason": "looking"}).Is(202)
@@ -107,6 +118,10 @@ func TestTheBootDeviceIsReadFromTheBMC(t *testing.T) {
 	a := b.Get(bootDevice)
 	require.Equal(t, fault.BMCSilent, a.Refused(500).Code)
 	require.Contains(t, a.Fails(500), "no answer from the BMC")
+	require.Equal(t, []string{
+		"temper node why n1 says what happens to it", "temper bmc probe https://bmc --username USERNAME asks the BMC directly, from this machine",
+		"temper node set n1 --driver-info redfish_address=ADDRESS --driver-info redfish_password=- sets the right address, and asks for the password",
+	}, a.Refused(500).Commands())
 	b.Operations.ReadErr = fault.Coded(fault.TemporalUnavailable, "gone")
 	b.Get(bootDevice).Refused(503)
 	b.Kill("c1", "c2")

@@ -7,6 +7,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"go.temper.dev/temper/api/format"
+	"go.temper.dev/temper/internal/explain"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
 )
@@ -33,6 +34,8 @@ type trialStep struct {
 // tryOrder says what would become of an order, and changes nothing. It touches no hardware, but fetches what can be
 // checked of an image.
 func (s *Server) tryOrder(c *gin.Context, o *order) (int, any, error) {
+	asked := make(chan explain.System, 1)
+	go func() { asked <- s.system(c.Request.Context(), false) }()
 	n, fl, err := s.NodeAndFleet(c)
 	if err != nil {
 		return 0, nil, err
@@ -58,6 +61,9 @@ func (s *Server) tryOrder(c *gin.Context, o *order) (int, any, error) {
 		return http.StatusOK, out, nil
 	}
 	out.Notes = append(out.Notes, s.Notes(r, n)...)
+	if system := <-asked; system.Away() != "" {
+		out.Notes = append(out.Notes, system.Away())
+	}
 	out.Steps, err = s.trialSteps(c, r, n)
 	return http.StatusOK, out, err
 }

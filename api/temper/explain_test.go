@@ -198,7 +198,7 @@ func TestWhySaysWhatHappensAndWhatToDo(t *testing.T) {
 				`It waits for a conductor with driver redfish in the default conductor group. ` +
 				"Next: an undo of what earlier work left: power off, eject media. " +
 				"What to do: " + fault.NoConductor.Row().Do + " " +
-				"You can: temper conductor list; temper conductor --name c1 --enabled-drivers redfish --config FILE; " +
+				"You can: temper conductor list; temper conductor --name c1 --enabled-drivers redfish; " +
 				"temper node set n1 --conductor-group rack; temper node waive n1 --reason WHY.",
 		},
 		"it owes in the maintenance of its own failure": {
@@ -241,7 +241,7 @@ func TestWhySaysWhatHappensAndWhatToDo(t *testing.T) {
 				"It is offered to nobody, new work on it is refused unless it asks to wait for a conductor, and it is released by itself when one is back. " +
 				"Known conductors: c1 (dead, with driver redfish, in the default conductor group, last heartbeat 40s ago). " +
 				"What to do: " + fault.NoConductor.Row().Do +
-				" You can: temper conductor list; temper conductor --name NAME --conductor-group mars --enabled-drivers redfish --config FILE; temper node manage n1.",
+				" You can: temper conductor list; temper conductor --conductor-group mars --enabled-drivers redfish; temper node manage n1.",
 		},
 		"it waits for a conductor": {
 			node.Node{ProvisionState: node.DeployWait, Operation: stalled, Driver: "redfish"},
@@ -253,7 +253,7 @@ func TestWhySaysWhatHappensAndWhatToDo(t *testing.T) {
 				"The operation is asked for by ann, last on conductor c1, which is not alive. " +
 				"It waits for a conductor with driver redfish in the default conductor group; it fails at 2030-01-02 03:31:05Z if none comes. " +
 				"Next: step deploy.deploy, as soon as such a conductor comes. What to do: " + fault.NoConductor.Row().Do +
-				" You can: temper conductor list; temper conductor --name NAME --enabled-drivers redfish --config FILE; temper operation watch 12; temper operation cancel 12.",
+				" You can: temper conductor list; temper conductor --enabled-drivers redfish; temper operation watch 12; temper operation cancel 12.",
 		},
 		"it should have failed, and Temporal is away": {
 			node.Node{ProvisionState: node.DeployWait, Operation: overdue, Driver: "redfish"},
@@ -272,7 +272,7 @@ func TestWhySaysWhatHappensAndWhatToDo(t *testing.T) {
 				"It is offered to nobody, new work on it is refused unless it asks to wait for a conductor, and it is released by itself when one is back. " +
 				"Known conductors: f1 (alive, with driver fake-hardware, ipmi, in the default conductor group, last heartbeat 0s ago). " +
 				"What to do first: " + fault.NoConductor.Row().Do + " What to do about the failure: " + fault.BMCWrongPassword.Row().Do +
-				" You can: temper conductor list; temper conductor --name NAME --enabled-drivers redfish --config FILE; temper node set n1 --driver-info redfish_password=-.",
+				" You can: temper conductor list; temper conductor --enabled-drivers redfish; temper node set n1 --driver-info redfish_password=-.",
 		},
 		"its conductors come and go": {
 			node.Node{ProvisionState: node.Available, Quarantine: &node.Quarantine{Since: since, Held: true}},

@@ -1,6 +1,7 @@
 package temper_test
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -8,10 +9,14 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"go.temper.dev/temper/api"
 	"go.temper.dev/temper/api/apitest"
+	"go.temper.dev/temper/api/intent"
+	"go.temper.dev/temper/internal/explain"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
 )
@@ -29,6 +34,34 @@ func redfishNode(b *apitest.Bench) {
 		"driver_info": map[string]any{"redfish_address": "https://10.0.0.1", "deploy_iso": "http://i/iso"},
 	}).Is(201)
 	b.SQL(`UPDATE nodes SET provision_state = 'available' WHERE name = 'n1'`)
+}
+
+// What is accepted while Temporal does not answer is not lost, and the answer says that it is late.
+func TestWhatIsAcceptedWithoutTemporalSaysSo(t *testing.T) {
+	var away explain.Dependencies
+	b := apitest.New(t, func(c *api.Config) { c.Ask = func(context.Context) explain.Dependencies { return away } }).WithConductors()
+	b.In("n1", node.Available)
+	dryRun := map[string]any{"verb": "manage", "dry_run": true}
+	b.Post(work, map[string]any{"verb": "power on"}).Is(202)
+	require.Empty(t, b.Last.Header.Get(intent.HeaderWarning))
+	require.NoError(t, b.Store.Reconciled(t.Context()))
+	_, err := b.Store.CloseOperation(t.Context(), node.End{Operation: b.LastOperation("n1").ID, Outcome: node.Succeeded})
+	require.NoError(t, err)
+
+	away.Temporal = explain.Answer{Trouble: explain.TemporalAway, Since: time.Now().Add(-time.Minute)}
+	b.SQL("UPDATE witness SET contact_at = contact_at - interval '1 minute'")
+	b.Operations.Err = fault.New(fault.Unavailable, "no answer")
+	require.Empty(t, b.Post(work, dryRun).Is(200)["notes"], "no operation is needed")
+	dryRun["verb"] = "power off"
+	require.Contains(t, b.Post(work, dryRun).Is(200)["notes"].([]any)[0], "Temporal does not answer since ")
+	id := b.Post(work, map[string]any{"verb": "power off"}).Is(202)["id"]
+	require.Equal(t, "Temporal does not answer: the request is accepted, and its operation begins when Temporal answers", b.Last.Header.Get(intent.HeaderWarning))
+	b.Post("/temper/v1/operations/"+id.(string)+"/cancel", map[string]any{}).Is(202)
+	require.Equal(t, "Temporal does not answer: the request is accepted, and takes effect when Temporal answers", b.Last.Header.Get(intent.HeaderWarning))
+	b.In("n2", node.Available)
+	b.Put("/v1/nodes/n2/states/power", map[string]any{"target": "power on"}).Is(202)
+	require.Contains(t, b.Last.Header.Get(intent.HeaderWarning), "its operation begins when Temporal answers")
+	require.Empty(t, b.Last.Body, "Ironic's answer is Ironic's")
 }
 
 func TestADeployIsOneRequest(t *testing.T) {

@@ -97,7 +97,9 @@ func (s *Server) recoverNode(c *gin.Context) (int, any, error) {
 		return http.StatusOK, out, nil
 	}
 	httpd.Annotate(c, zap.String("node", n.UUID), zap.Int64("operation", o.ID))
-	st, statusErr := s.newestRun(ctx, o)
+	asked, cancel := context.WithTimeout(ctx, runTimeout)
+	defer cancel()
+	st, statusErr := s.newestRun(asked, o)
 	if statusErr == nil && o.BegunAt != nil {
 		f.Run = &st
 	}
@@ -110,7 +112,7 @@ func (s *Server) recoverNode(c *gin.Context) (int, any, error) {
 	case dryRun:
 		err = s.previewEnding(&out, n, fl, st, how)
 	default:
-		err = s.endOperation(c, &out, n, fl, st, how, reason)
+		err = s.endOperation(c, &out, n, fl, st, how, reason, f.System)
 	}
 	return http.StatusOK, out, err
 }
@@ -118,7 +120,7 @@ func (s *Server) recoverNode(c *gin.Context) (int, any, error) {
 const heldByNobody = "nothing: nobody holds the node"
 
 // endOperation ends n's operation, and says in r what that did.
-func (s *Server) endOperation(c *gin.Context, r *shownRecovery, n *node.Node, fl *intent.Fleet, st node.RunStatus, how ending, reason string) error {
+func (s *Server) endOperation(c *gin.Context, r *shownRecovery, n *node.Node, fl *intent.Fleet, st node.RunStatus, how ending, reason string, system explain.System) error {
 	o, outcome, by := n.Operation, node.Failed, httpd.By(c)
 	switch how {
 	case endsByForce:
@@ -144,7 +146,7 @@ func (s *Server) endOperation(c *gin.Context, r *shownRecovery, n *node.Node, fl
 			r.Done = "cancelled: nobody covers the node, so it has ended"
 		}
 	}
-	s.left(c, r, o, outcome, fl)
+	s.left(c, r, o, outcome, fl, system)
 	return nil
 }
 
@@ -181,7 +183,7 @@ func (s *Server) previewEnding(r *shownRecovery, n *node.Node, fl *intent.Fleet,
 const leftTimeout = 10 * time.Second
 
 // left says in r what the end of o did, and what happens next to its node. Ending it may have taken longer than the request's deadline.
-func (s *Server) left(c *gin.Context, r *shownRecovery, o *node.Operation, outcome node.Outcome, fl *intent.Fleet) {
+func (s *Server) left(c *gin.Context, r *shownRecovery, o *node.Operation, outcome node.Outcome, fl *intent.Fleet, system explain.System) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.Request.Context()), leftTimeout)
 	defer cancel()
 	n, err := s.Store.Node(ctx, r.NodeUUID)
@@ -190,7 +192,7 @@ func (s *Server) left(c *gin.Context, r *shownRecovery, o *node.Operation, outco
 		return
 	}
 	f := s.facts(n, fl, s.Now())
-	f.System = s.system(ctx, false)
+	f.System = system
 	w := explained(n, f)
 	r.Next, r.Why, r.Effects = cmp.Or(w.Next, heldByNobody), w.Text, explain.Released(o, outcome, n)
 }
@@ -258,7 +260,9 @@ func (s *Server) endByForce(c *gin.Context, o *node.Operation, reason string) er
 	}
 	taken := *o
 	taken.RunID = had // that of the one it was taken from
-	if err := s.Operations.Terminate(ctx, &taken, "ended by force, by "+who+": "+reason); err != nil {
+	told, cancelTold := context.WithTimeout(ctx, s.StartTimeout)
+	defer cancelTold()
+	if err := s.Operations.Terminate(told, &taken, "ended by force, by "+who+": "+reason); err != nil {
 		httpd.Logger(c).Warn("workflow not terminated, it will find its row closed", zap.Error(err))
 	}
 	return nil

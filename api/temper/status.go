@@ -133,7 +133,7 @@ func shownProcesses(h *coverage.Health) []shownProcess {
 // system asks all parts of Temper at the same time, each under a deadline of its own. Whether nodes
 // are covered is asked only with uncovered, because their number is counted.
 func (s *Server) system(ctx context.Context, uncovered bool) explain.System {
-	out := explain.System{Now: s.Now(), Version: s.Version, Late: s.ReconcileLate}
+	out := explain.System{Now: s.Now(), Version: s.Version, Settings: s.Settings, Late: s.ReconcileLate}
 	var all sync.WaitGroup
 	within := func(ask func(context.Context)) {
 		all.Go(func() {

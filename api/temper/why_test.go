@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"go.temper.dev/temper/api"
 	"go.temper.dev/temper/api/apitest"
 	"go.temper.dev/temper/internal/node"
 )
@@ -20,13 +21,13 @@ func TestWhyAndRecoverSayThatNoOrchestratorRuns(t *testing.T) {
 	require.NotContains(t, b.Get("/temper/v1/nodes/n1/why").Is(200)["text"], silent)
 	b.SQL("UPDATE ring_epoch SET reconciled_at = reconciled_at - interval '2 minutes'")
 	require.Regexp(t, `Reconciliation is late, none has ended for [2-9]m(\d+s)?: operations go on`, b.Get("/temper/v1/nodes/n1/why").Is(200)["text"], "an orchestrator runs")
-	b.SQL("UPDATE processes SET seen_at = seen_at - interval '1 hour'")
+	b.SQL("UPDATE processes SET seen_at = seen_at - interval '50 minutes'")
 	require.Regexp(t, silent+` for [2-9]m(\d+s)?: nothing goes on until one runs`, b.Get("/temper/v1/nodes/n1/why").Is(200)["text"])
 	require.Contains(t, b.Post("/temper/v1/nodes/n1/recover", map[string]any{}).Is(200)["why"], silent)
 }
 
 func TestWhySaysFirstThatNobodyCoversTheNode(t *testing.T) {
-	b := apitest.New(t)
+	b := apitest.New(t, func(c *api.Config) { c.Settings = "/etc/temper/temper.yaml" })
 	i := b.Conductor("c1", "", "fake-hardware")
 	b.Conductor("c2", "rack", "fake-hardware")
 	b.In("n1", node.Available)
@@ -34,14 +35,14 @@ func TestWhySaysFirstThatNobodyCoversTheNode(t *testing.T) {
 	why := b.Get("/temper/v1/nodes/n1/why").Is(200)
 	require.True(t, strings.HasPrefix(why["trouble"].([]any)[0].(string), "No live conductor covers it since "), why)
 	require.Contains(t, why["text"], "Known conductors: c1 (stopped, with driver fake-hardware, in the default conductor group, last heartbeat ")
-	const start = "temper conductor --name c1 --enabled-drivers fake-hardware --config FILE"
+	const start = "temper conductor --name c1 --enabled-drivers fake-hardware --config /etc/temper/temper.yaml"
 	require.Equal(t, []any{"temper conductor list", start, "temper node set n1 --conductor-group rack", "temper node manage n1"}, why["commands"])
 	conductors := partsOf(b.Get("/temper/v1/status").Is(200))["conductors"]
 	require.Equal(t, "no live conductor covers 1 node: 1 with driver fake-hardware in the default conductor group", conductors["message"])
 	require.Equal(t, start, conductors["help"].([]any)[0].(map[string]any)["command"], "it had the driver")
 	b.SQL("DELETE FROM conductors WHERE hostname = 'c1'")
 	conductors = partsOf(b.Get("/temper/v1/status").Is(200))["conductors"]
-	require.Equal(t, "temper conductor --name NAME --enabled-drivers fake-hardware --config FILE", conductors["help"].([]any)[0].(map[string]any)["command"])
+	require.Equal(t, "temper conductor --enabled-drivers fake-hardware --config /etc/temper/temper.yaml", conductors["help"].([]any)[0].(map[string]any)["command"])
 	b.Patch("/v1/nodes/n1", apitest.Replace("/conductor_group", "rack")).Is(200)
 	require.NotContains(t, b.Get("/temper/v1/nodes/n1/why").Is(200)["text"], "No live conductor")
 }

@@ -73,7 +73,7 @@ func runAPI(ctx context.Context, p *process, r *config.API) error {
 	server, err := api.New(api.Config{
 		Store: db, Operations: wrapOperations(worker.Starter{Client: temporal, Namespace: r.Temporal.Namespace}), Drivers: hardware, Auth: api.Auth{Strategy: r.Auth.Strategy, File: r.Auth.HtpasswdFile},
 		Listen: r.Listen, AllowedHosts: r.AllowedHosts,
-		Log: p.log, Metrics: p.metrics, Ready: p.health, Ask: dependencies.Ask, Version: buildinfo.Version(), Reconcile: schedule.Trigger, WorkflowURL: workflowURL(r.UIURL, r.Namespace), PublicURL: r.PublicURL,
+		Log: p.log, Metrics: p.metrics, Ready: p.health, Ask: dependencies.Ask, Version: buildinfo.Version(), Settings: p.settingsFile, Reconcile: schedule.Trigger, WorkflowURL: workflowURL(r.UIURL, r.Namespace), PublicURL: r.PublicURL,
 		AutomatedClean: r.AutomatedClean, DedicatedNodes: r.DedicatedNodes, AutomaticLessee: r.AutomaticLessee, Images: policy, ProbeImage: image.NewProber(images).Probe, Webhooks: hooks,
 		OnFailure: node.OnFailure(r.OnFailure), Safe: config.Safe(r.Liveness, r.Patience), HardwareDeadline: r.BMCRequest,
 		ReconcileLate: 3*r.ReconcileInterval + reconcileSlack,

@@ -48,7 +48,7 @@ func TestBMCConsole(t *testing.T) {
 	var out shown
 	ctx, interrupt := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- run(ctx, args, stdio{keyboard, &out, io.Discard}) }()
+	go func() { ended <- run(ctx, "temper", args, stdio{keyboard, &out, io.Discard}) }()
 
 	_, err := typing.Write([]byte("nobody hears this, but the console is open\r"))
 	require.NoError(t, err)

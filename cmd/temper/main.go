@@ -10,6 +10,7 @@ import (
 	"os/signal"
 	"syscall"
 
+	"go.temper.dev/temper/internal/cli"
 	"go.temper.dev/temper/internal/cli/exit"
 )
 
@@ -17,7 +18,7 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	// The second signal ends the process the hard way.
 	context.AfterFunc(ctx, stop)
-	err := run(ctx, os.Args[1:], stdio{os.Stdin, os.Stdout, os.Stderr})
+	err := run(ctx, os.Args[0], os.Args[1:], stdio{os.Stdin, os.Stdout, os.Stderr})
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "temper:", err)
@@ -31,12 +32,12 @@ type stdio struct {
 	out, err io.Writer
 }
 
-// run is the whole program.
-func run(ctx context.Context, args []string, io stdio) error {
+// run is the whole program, which the user has called as program.
+func run(ctx context.Context, program string, args []string, io stdio) error {
 	root := newRootCommand()
 	root.SetArgs(args)
 	root.SetIn(io.in)
 	root.SetOut(io.out)
 	root.SetErr(io.err)
-	return root.ExecuteContext(ctx)
+	return cli.Execute(ctx, root, program)
 }

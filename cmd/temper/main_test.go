@@ -31,7 +31,7 @@ import (
 func temper(t *testing.T, args ...string) (out string, err error) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
-	err = run(t.Context(), args, stdio{strings.NewReader(""), &stdout, &stderr})
+	err = run(t.Context(), "temper", args, stdio{strings.NewReader(""), &stdout, &stderr})
 	return stdout.String() + stderr.String(), err
 }
 

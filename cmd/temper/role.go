@@ -28,10 +28,11 @@ type process struct {
 	log     *zap.Logger
 	metrics *prometheus.Registry
 
-	readyFile string
-	listener  *metrics.Server // nil = it serves no metrics
-	healthy   atomic.Pointer[func(context.Context) error]
-	told      atomic.Pointer[string] // the problem that away has logged last
+	readyFile    string
+	settingsFile string          // absolute; "" = the settings come from elsewhere
+	listener     *metrics.Server // nil = it serves no metrics
+	healthy      atomic.Pointer[func(context.Context) error]
+	told         atomic.Pointer[string] // the problem that away has logged last
 }
 
 // role is a long-running subcommand.
@@ -87,6 +88,11 @@ func (r role) start(c *cobra.Command, environ []string, readyFile string) error 
 	}
 	limitMemory(logger)
 	p := &process{log: logger, metrics: metrics.NewRegistry(), readyFile: readyFile}
+	if path := config.FilePath(c.Flags(), environ); path != "" {
+		if p.settingsFile, err = filepath.Abs(path); err != nil {
+			return fmt.Errorf("find the settings file: %w", err)
+		}
+	}
 	logger.Info("this process starts", zap.Any("settings", loggable(settings)))
 	p.unready(&api.Missing{Reason: "it is starting", Err: errors.New("starting")})
 	var l net.Listener // nil = it serves no metrics

@@ -23,6 +23,12 @@ func TestARequestToTheManagementInterfaceNeedsAFreeNode(t *testing.T) {
 	d.Apply(n)
 	require.Equal(t, []any{"of before", node.PowerOn}, []any{n.LastError, n.TargetPowerState})
 
+	n.PowerState = node.PowerOff
+	_, err = admission.Management(n, node.KindNMI, "")
+	require.Equal(t, fault.StateNotAllowed, fault.CodeOf(err), "nothing runs that could be interrupted")
+	_, err = admission.Management(n, node.KindBootDevice, "")
+	require.NoError(t, err)
+
 	nodetest.Open(node.KindDeploy)(n)
 	_, err = admission.Management(n, node.KindNMI, "c1")
 	require.Equal(t, fault.NodeLocked, fault.CodeOf(err))

@@ -44,8 +44,6 @@ var adviceByCode = map[fault.Code]string{
 	fault.SecretRequired:      "--driver-info @FILE and --instance-info @FILE read secrets from a JSON file",
 	fault.NodeInTransition:    "once its operation holds for a decision, driver_info, instance_info and properties can be set",
 	fault.UnknownState:        "it is one of: " + joinStates(node.States()),
-	fault.DatabaseUnavailable: "the database is away or busy, ask again when it is back",
-	fault.TemporalUnavailable: "ask again when Temporal is back",
 }
 
 func adviceFor(err error, e node.Event) string {

@@ -39,7 +39,7 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 		"what this program adds":     {409, fault.NodeInTransition, []client.Help{why}, "", "once its operation holds for a decision, driver_info, instance_info and properties can be set, temper node why n1 says what happens to it"},
 		"no image":                   {400, fault.ImageInvalid, nil, node.EventDeploy, "say which image with --image and --checksum"},
 		"a secret":                   {400, fault.SecretRequired, nil, "", "--driver-info @FILE and --instance-info @FILE read secrets from a JSON file"},
-		"the database away":          {503, fault.DatabaseUnavailable, nil, "", "the database is away or busy, ask again when it is back"},
+		"the database away":          {503, fault.DatabaseUnavailable, nil, "", ""},
 		"an older API":               {406, fault.VersionNotSupported, nil, "", "the API is older than this program, which asks for version 1.95"},
 		"not let in":                 {401, fault.Unauthenticated, nil, "", "say who you are with TEMPER_API_USER and TEMPER_API_PASSWORD"},
 		"deploy of what is active":   {400, fault.AlreadyInState, nil, node.EventDeploy, "it is active already"},

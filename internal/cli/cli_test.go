@@ -20,6 +20,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/require"
+
+	"go.temper.dev/temper/internal/fault"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -350,7 +352,7 @@ const timeOfDay = `(\d{4}-\d\d-\d\d )?\d\d:\d\d:\d\dZ`
 func TestAnAnswerThatDoesNotComeIsExplainedMeanwhile(t *testing.T) {
 	broken := `{"ok":false,"parts":[{"name":"postgresql","ok":false,"since":"2026-01-02T03:04:05+00:00","message":"PostgreSQL does not answer"}]}`
 	for name, c := range map[string]struct{ status, want string }{
-		"a part is broken": {broken, `postgresql: PostgreSQL does not answer, since 2026-01-02 03:04:05Z; the answer is awaited until `},
+		"a part is broken": {broken, `PostgreSQL does not answer, since 2026-01-02 03:04:05Z; the answer is awaited until `},
 		"another part is":  {strings.ReplaceAll(broken, "postgresql", "conductors"), `the API at \S+ works on this request; the answer is awaited until `},
 		"none is":          {`{"ok":true,"parts":[]}`, `the API at \S+ works on this request; the answer is awaited until `},
 		"nothing is known": {`no JSON`, `no answer from the API at \S+ yet; it is awaited until `},
@@ -370,6 +372,46 @@ func TestAnAnswerThatDoesNotComeIsExplainedMeanwhile(t *testing.T) {
 			require.NoError(t, execute(t.Context(), []string{"node", "list"}, strings.NewReader(""), io.Discard, errs))
 			require.Regexp(t, "^temper: "+c.want+timeOfDay+` \(--timeout\)\n$`, errs.String())
 		})
+	}
+}
+
+// What was told while an answer was awaited is not told again, and not asked for again, when that answer is an error.
+func TestWhatWasToldMeanwhileIsNotToldAgain(t *testing.T) {
+	told, asked := make(chan struct{}), 0
+	api := serving(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/temper/v1/status" {
+			asked++
+			_, _ = io.WriteString(w, `{"ok":false,"parts":[{"name":"postgresql","ok":false,"message":"PostgreSQL does not answer","works":"what runs","check":"its log"}]}`)
+			return
+		}
+		<-told
+		w.WriteHeader(http.StatusServiceUnavailable)
+		_, _ = w.Write(faultOf("Resource temporarily unavailable, please retry.", fault.DatabaseUnavailable))
+	})
+	errs := &signalling{written: told}
+	t.Setenv("TEMPER_API_URL", api)
+	err := execute(t.Context(), []string{"node", "maintenance", "set", "n1"}, strings.NewReader(""), io.Discard, errs)
+	require.Regexp(t, `^temper: PostgreSQL does not answer; the answer is awaited until `, errs.String())
+	require.ErrorContains(t, err, "\n  postgresql: still works: what runs; check: its log")
+	require.NotContains(t, err.Error(), "does not answer")
+	require.Equal(t, 1, asked)
+}
+
+// Nodes do not say that nothing goes on, so that the command does.
+func TestWhyNamesThePartsWithoutWhichNothingGoesOn(t *testing.T) {
+	api := serving(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/temper/v1/status" {
+			_, _ = io.WriteString(w, `{"ok":false,"parts":[{"name":"temporal","ok":false,"since":"2026-01-02T03:04:05+00:00","message":"Temporal does not answer","works":"operations wait"},
+				{"name":"clocks","ok":false,"message":"clocks differ"}]}`)
+			return
+		}
+		_, _ = io.WriteString(w, `{"groups":[],"nodes":[],"next":null}`)
+	})
+	for _, command := range []string{"why", "why --nodes", "why --reason late", "node why n1 n2"} {
+		got := ask(t, api, "", strings.Fields(command)...)
+		require.NoError(t, got.failed)
+		require.True(t, strings.HasPrefix(got.out, "Temporal does not answer, since 2026-01-02 03:04:05Z: operations wait\n"), "%s: %s", command, got.out)
+		require.NotContains(t, got.out, "clocks")
 	}
 }
 

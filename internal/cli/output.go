@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -92,10 +93,12 @@ func (s *session) width() int {
 
 // show writes doc, which is in the API's own form, as JSON or YAML, or calls table, which writes it for people.
 func (s *session) show(doc any, table func(io.Writer) error) error {
-	if s.format == asTable {
-		return table(screen{s.out, s.width()})
-	}
 	var b bytes.Buffer
+	if s.format == asTable {
+		err := table(screen{&b, s.width()})
+		_, failed := io.WriteString(s.out, s.invocation.fit(b.String()))
+		return errors.Join(err, failed)
+	}
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false) // as the API sent it
 	e.SetIndent("", "  ")
@@ -127,7 +130,7 @@ func (s *session) view(watching bool) watch.View {
 	case !watching:
 		return watch.None{}
 	case s.format != asTable:
-		return watch.NewLineView(s.err)
+		return watch.NewLineView(s.err, func(line string) string { return line }) // s.err fits the commands
 	}
-	return watch.NewView(s.out, s.now)
+	return watch.NewView(s.out, s.now, s.invocation.fit)
 }

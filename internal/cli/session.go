@@ -33,6 +33,7 @@ type session struct {
 	wide                bool
 
 	*client.Client // after open
+	invocation     invocation
 	in             io.Reader
 	out, err       io.Writer
 	now            func() time.Time
@@ -78,13 +79,14 @@ func (s *session) run(do func(ctx context.Context, args []string) error) func(*c
 		if err := checkArguments(c, args); err != nil {
 			return exit.Usage(err)
 		}
-		late := &delay{now: s.now, out: c.ErrOrStderr()}
+		s.invocation = invocationOf(c)
+		late := &delay{now: s.now, out: s.invocation.writer(c.ErrOrStderr())}
 		if err := s.open(c, late); err != nil {
 			return err
 		}
 		defer s.Close()
 		defer late.over()
-		return s.withBrokenParts(c.Context(), withAdvice(do(c.Context(), args)))
+		return s.withBrokenParts(c.Context(), late, withAdvice(do(c.Context(), args)))
 	}
 }
 
@@ -112,13 +114,13 @@ func checkArguments(c *cobra.Command, args []string) error {
 
 // open makes the client from flags and environment. It sends no request. late says why answers do not come.
 func (s *session) open(c *cobra.Command, late *delay) error {
-	s.in, s.out, s.err = c.InOrStdin(), c.OutOrStdout(), c.ErrOrStderr()
+	s.in, s.out, s.err = c.InOrStdin(), c.OutOrStdout(), s.invocation.writer(c.ErrOrStderr())
 	var err error
 	s.Client, err = client.New(client.Config{
 		URL: s.apiURL(), User: cmp.Or(s.user, os.Getenv("TEMPER_API_USER")),
 		Password: cmp.Or(s.password, os.Getenv("TEMPER_API_PASSWORD")), Timeout: s.timeout.Duration,
-		Retrying: late.repeats,
-		Waiting:  func(ctx context.Context, until time.Time) { late.waits(ctx, s.Client, until) },
+		Retrying: late.repeats, Warning: late.warns,
+		Waiting: func(ctx context.Context, until time.Time) { late.waits(ctx, s.Client, until) },
 	})
 	return err
 }

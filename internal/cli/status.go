@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -117,13 +118,16 @@ func writeWebhooks(out io.Writer, all []client.WebhookTrouble) {
 	}
 }
 
-// sentenceOf says what is wrong with a part, and since when.
-func sentenceOf(p client.Part) string {
+// sentenceOf names a part, and says what is wrong with it, and since when.
+func sentenceOf(p client.Part) string { return p.Name + ": " + troubleOf(p) }
+
+// troubleOf says what is wrong with a part, and since when. Of PostgreSQL, Temporal and orchestrators that is a whole sentence.
+func troubleOf(p client.Part) string {
 	since := ""
 	if p.Since != nil {
 		since = ", since " + text.Moment(*p.Since)
 	}
-	return fmt.Sprintf("%s: %s%s", p.Name, p.Message, since)
+	return p.Message + since
 }
 
 func stateOf(p client.Part) string {
@@ -136,24 +140,30 @@ func stateOf(p client.Part) string {
 	return "BROKEN"
 }
 
-// withBrokenParts adds to an error that some part of Temper may have caused which part is broken. It
-// asks the API once.
-func (s *session) withBrokenParts(ctx context.Context, err error) error {
+// withBrokenParts adds to an error that some part of Temper may have caused which part is broken, and what still works. It asks the API
+// once, unless late knows: then it adds only what late has not told.
+func (s *session) withBrokenParts(ctx context.Context, late *delay, err error) error {
 	stage, ok := client.StageOf(err)
 	code := client.CodeOf(err)
 	missing := stage == client.Lost || code == fault.DatabaseUnavailable || code == fault.TemporalUnavailable || code == fault.ServiceUnavailable || code == fault.NoAnswerInTime
 	if !ok || !missing || ctx.Err() != nil {
 		return err
 	}
-	st, failed := s.Status(ctx)
-	if failed != nil || st.OK {
-		return err
+	broken, told := late.told()
+	if !told {
+		st, failed := s.Status(ctx)
+		if failed != nil {
+			return err
+		}
+		broken = slices.DeleteFunc(st.Parts, func(p client.Part) bool { return !p.Broken() })
 	}
 	var lines []string
-	for _, p := range st.Parts {
-		if p.Broken() {
-			lines = append(lines, fmt.Sprintf("%s; still works: %s%s", sentenceOf(p), p.Works, table.Optional("; check: ", p.Check)))
+	for _, p := range broken {
+		what := p.Name + ":"
+		if !told {
+			what = sentenceOf(p) + ";"
 		}
+		lines = append(lines, fmt.Sprintf("%s still works: %s%s", what, p.Works, table.Optional("; check: ", p.Check)))
 	}
 	if lines == nil {
 		return err

@@ -228,3 +228,20 @@ $`, got.err)
 		})
 	}
 }
+
+// What the API warns of is said once, although the request was accepted.
+func TestWarningsOfTheAPIAreSaidOnce(t *testing.T) {
+	api := serving(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost {
+			w.Header().Set("Temper-Operation", "7")
+			w.Header().Set("Temper-Warning", "Temporal does not answer: the request is accepted")
+			w.WriteHeader(http.StatusAccepted)
+			return
+		}
+		_ = json.NewEncoder(w).Encode(clitest.Operation("7", "deploy", "accepted"))
+	})
+	got := ask(t, api, "", "node", "deploy", "n1", "n2")
+	require.NoError(t, got.failed)
+	require.Equal(t, "temper: Temporal does not answer: the request is accepted\n", got.err)
+	require.Equal(t, 2, strings.Count(got.out, "accepted"))
+}

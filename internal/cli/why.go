@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -105,18 +106,30 @@ func (w *why) query(names []string) url.Values {
 	return q
 }
 
-// show shows what needs a person: of these nodes, or of all if there are none.
+// show shows what needs a person: of these nodes, or of all if there are none. It asks for the parts of Temper at the same time, because
+// nodes do not say that nothing goes on.
 func (w *why) show(ctx context.Context, s *session, names []string) error {
 	if err := checkLimit(w.limit); err != nil {
 		return err
 	}
+	asked := make(chan *client.Status, 1)
+	go func() {
+		st, err := s.Status(ctx)
+		if err != nil { // the nodes are shown all the same
+			st = client.NewStatus()
+		}
+		asked <- st
+	}()
 	if w.nodes {
 		list, err := s.Attention(ctx, w.query(names), w.limit)
 		if err != nil {
 			return err
 		}
 		s.reportMore(list.More, w.limit, "nodes")
-		return s.show(map[string]any{"nodes": orEmpty(list.Items)}, func(out io.Writer) error { return printAttention(out, list.Items) })
+		return s.show(map[string]any{"nodes": orEmpty(list.Items)}, func(out io.Writer) error {
+			writeBroken(out, <-asked)
+			return printAttention(out, list.Items)
+		})
 	}
 	list, err := s.AttentionGroups(ctx, w.query(names), w.limit)
 	if err != nil {
@@ -124,14 +137,23 @@ func (w *why) show(ctx context.Context, s *session, names []string) error {
 	}
 	s.reportMore(list.More, w.limit, "groups")
 	return s.show(map[string]any{"groups": orEmpty(list.Items)}, func(out io.Writer) error {
+		st := <-asked
+		writeBroken(out, st)
 		if err := printGroups(out, list.Items, len(names)); err != nil || len(names) > 0 || w.filters() {
 			return err
 		}
-		if st, err := s.Status(ctx); err == nil { // without an answer the nodes are shown all the same
-			writeWebhooks(out, st.Webhooks)
-		}
+		writeWebhooks(out, st.Webhooks)
 		return nil
 	})
+}
+
+// writeBroken writes which parts are broken without which nothing goes on with any node.
+func writeBroken(out io.Writer, st *client.Status) {
+	for _, p := range st.Parts {
+		if p.Broken() && slices.Contains(client.PartsOfProgress, p.Name) {
+			fmt.Fprintln(out, table.OneLine(fmt.Sprintf("%s: %s", troubleOf(p), p.Works)))
+		}
+	}
 }
 
 // printAttention prints two lines for each node: a sentence, and cause and time.

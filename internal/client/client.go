@@ -25,15 +25,16 @@ const (
 	headerOperation = "Temper-Operation"
 	headerCompute   = "Temper-Compute-Service"
 	headerRequestID = "OpenStack-Request-Id"
+	headerWarning   = "Temper-Warning"
 )
 
 // Limits.
 const (
 	DefaultTimeout = 30 * time.Second
 	dialTimeout    = 5 * time.Second
-	patience       = 2 * time.Second // after this Config.Waiting is called
-	maxAnswer      = 64 << 20        // bytes: 1000 nodes with all their fields are a few MiB
-	maxFault       = 64 << 10        // bytes of an error's body
+	Patience       = time.Second // after this Config.Waiting is called
+	maxAnswer      = 64 << 20    // bytes: 1000 nodes with all their fields are a few MiB
+	maxFault       = 64 << 10    // bytes of an error's body
 )
 
 // Config says where the API is and who asks.
@@ -47,7 +48,9 @@ type Config struct {
 	Timeout time.Duration
 	// Retrying gets the error before a request is repeated, and when it is given up. Default: none.
 	Retrying func(err error, until time.Time)
-	// Waiting is called for a request that has not ended after 2 s, in a goroutine of its own. ctx ends with the request, which is
+	// Warning gets what the API warns of in an answer that is a success, a sentence without a full stop. Default: none.
+	Warning func(words string)
+	// Waiting is called for a request that has not ended after 1 s, in a goroutine of its own. ctx ends with the request, which is
 	// given up at until. Default: none.
 	Waiting func(ctx context.Context, until time.Time)
 }
@@ -60,6 +63,7 @@ type Client struct {
 	once           bool // no request is repeated
 	retrying       func(error, time.Time)
 	waiting        func(context.Context, time.Time)
+	warning        func(string)
 	http           *http.Client
 }
 
@@ -82,6 +86,9 @@ func New(c Config) (*Client, error) {
 	if c.Waiting == nil {
 		c.Waiting = func(context.Context, time.Time) {}
 	}
+	if c.Warning == nil {
+		c.Warning = func(string) {}
+	}
 	path := strings.TrimSuffix(strings.TrimRight(u.Path, "/"), "/v1")
 	transport := &http.Transport{
 		Proxy:                 http.ProxyFromEnvironment,
@@ -93,7 +100,7 @@ func New(c Config) (*Client, error) {
 		ExpectContinueTimeout: time.Second,
 	}
 	return &Client{
-		base: u.Scheme + "://" + u.Host + path, user: c.User, password: c.Password, timeout: c.Timeout, retrying: c.Retrying, waiting: c.Waiting,
+		base: u.Scheme + "://" + u.Host + path, user: c.User, password: c.Password, timeout: c.Timeout, retrying: c.Retrying, waiting: c.Waiting, warning: c.Warning,
 		http: &http.Client{
 			Transport: transport,
 			// The API never redirects. Nobody else may get the credentials by a redirect.
@@ -144,7 +151,7 @@ func (c *Client) do(ctx context.Context, r request, out any) (http.Header, error
 		return ask()
 	}
 	until, _ := ctx.Deadline()
-	slow := time.AfterFunc(patience, func() { c.waiting(ctx, until) })
+	slow := time.AfterFunc(Patience, func() { c.waiting(ctx, until) })
 	defer slow.Stop()
 	switch {
 	case r.idempotent:
@@ -184,6 +191,9 @@ func (c *Client) send(ctx context.Context, r request, body []byte, out any) (htt
 	defer res.Body.Close()
 	if res.StatusCode >= http.StatusMultipleChoices {
 		return nil, c.readError(r, res)
+	}
+	if words := res.Header.Get(headerWarning); words != "" {
+		c.warning(words)
 	}
 	return res.Header, c.read(ctx, r, res, out)
 }

@@ -51,10 +51,13 @@ type Process struct {
 	Error time.Duration
 }
 
-// Of returns the processes of a role, and how many of them are alive.
+// ForgottenAfter is how long the record of a process is kept that has died without deleting it. One that stops deletes its record.
+const ForgottenAfter = time.Hour
+
+// Of returns the processes of a role that are alive or have died within ForgottenAfter, and how many of them are alive.
 func (h *Health) Of(r Role) (all []Process, alive int) {
 	for _, p := range h.Processes {
-		if p.Role != r {
+		if p.Role != r || !p.Alive && p.Silent > ForgottenAfter {
 			continue
 		}
 		all = append(all, p)

@@ -27,6 +27,7 @@ const (
 	SetPassword    Do = "set the BMC's password"
 	SetAddress     Do = "set the BMC's address"
 	ProbeBMC       Do = "ask the BMC directly"
+	SwitchOn       Do = "switch the node on"
 	TrustBMC       Do = "set the authority of the BMC's certificate"
 	SetImage       Do = "set the image"
 	SetDigest      Do = "set the image's digest"
@@ -45,8 +46,9 @@ const (
 	ListOperations Do = "list the operations"
 	ListConductors Do = "list the conductors"
 
-	StartConductor  Do = "start a conductor"
-	ForgetConductor Do = "forget a conductor that is gone"
+	StartConductor    Do = "start a conductor"
+	ForgetConductor   Do = "forget a conductor that is gone"
+	StartOrchestrator Do = "start an orchestrator"
 
 	ShowWebhook     Do = "show how the deliveries of a webhook go"
 	ListDeadLetters Do = "list the dead letters of a webhook"
@@ -61,10 +63,11 @@ type Action struct {
 	Kind      node.OperationKind // of the Operation of RetryOperation
 	Decision  node.Action        // of Decide
 	Event     node.Event         // of ChangeState
-	Conductor string             // of ForgetConductor, StartConductor
+	Conductor string             // of ForgetConductor, StartConductor; "" = the host's name
 	Webhook   string             // of ShowWebhook, ListDeadLetters, Redeliver
 	Group     string             // of ChangeGroup, StartConductor; "" = the default group
 	Drivers   string             // that the conductor of StartConductor is to have, with commas between them; "" = as it is configured
+	Settings  string             // the file with the settings of StartConductor, StartOrchestrator; "" = the environment has them
 }
 
 // can adds an action, once.

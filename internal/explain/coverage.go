@@ -79,7 +79,7 @@ func (e *Explanation) canCover(n *node.Node, f Facts) {
 		return
 	}
 	e.can(Action{Do: ListConductors})
-	e.can(starts(n, f.Fleet))
+	e.can(starts(n, f))
 	if o := n.Operation; o == nil || !alive(f.Fleet, o.Conductor) {
 		for _, g := range otherGroups(n, f.Fleet) {
 			e.can(Action{Do: ChangeGroup, Group: g})
@@ -87,14 +87,11 @@ func (e *Explanation) canCover(n *node.Node, f Facts) {
 	}
 }
 
-// newConductor stands for the name of a conductor that only the reader can choose.
-const newConductor = "NAME"
-
 // starts returns the action that starts a conductor for n: the dead one that would cover n and ran last, else a new one. The help of
 // the part "conductors" names the same one.
-func starts(n *node.Node, fleet []coverage.Conductor) Action {
-	out, latest := Action{Do: StartConductor, Conductor: newConductor, Group: n.ConductorGroup, Drivers: n.Driver}, time.Time{}
-	for _, c := range fleet {
+func starts(n *node.Node, f Facts) Action {
+	out, latest := Action{Do: StartConductor, Group: n.ConductorGroup, Drivers: n.Driver, Settings: f.System.Settings}, time.Time{}
+	for _, c := range f.Fleet {
 		if !c.Alive && c.HeartbeatAt.After(latest) && c.Covers(n.ConductorGroup, n.Driver, n.Interfaces) {
 			out.Conductor, out.Drivers, latest = c.Hostname, strings.Join(driversOf(c), ","), c.HeartbeatAt
 		}

@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -160,8 +161,10 @@ func (e *Explanation) ending(n *node.Node, o *node.Operation) {
 			e.Asked += " by " + o.AskedBy
 		}
 		e.Asked += text.Because(o.AskedReason)
-		if o.AskedAt != nil {
-			e.Since = o.AskedAt
+		if o.Phase == node.Undoing {
+			e.Since = cmp.Or(o.AskedAt, e.Since)
+		} else { // What is the state that it has had since before
+			e.Asked += text.Since(o.AskedAt, e.now)
 		}
 	}
 	if o.Phase != node.Undoing { // what it waited for matters no more

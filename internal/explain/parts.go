@@ -50,6 +50,9 @@ const (
 type System struct {
 	Now     time.Time
 	Version string // of the API process
+	// Settings is the file from which the API process has its settings, as another role would on the same host; "" = the
+	// environment has them.
+	Settings string
 	Dependencies
 	Fleet *coverage.Health // nil = PostgreSQL did not tell
 	// Uncovered counts the nodes that no live conductor covers; nil = not asked, or PostgreSQL did not tell.
@@ -87,9 +90,10 @@ func Parts(s System) []Part {
 func (s *System) api() Part {
 	all, alive := s.of(coverage.RoleAPI)
 	p := ok(PartAPI, "it answers")
-	if len(all) > 1 || alive > 1 {
-		p.Message = fmt.Sprintf("%d of %d processes are alive", max(alive, 1), max(len(all), 1))
+	if alive > 1 {
+		p.Message = fmt.Sprintf("%d processes are alive", alive)
 	}
+	p.Message += s.died(all)
 	p.Versions = versionsOf(all, s.Version)
 	return p
 }
@@ -146,19 +150,35 @@ func (s *System) orchestrators() Part {
 		return unknown(PartOrchestrators)
 	}
 	all, alive := s.of(coverage.RoleOrchestrator)
-	p := ok(PartOrchestrators, fmt.Sprintf("%d of %d are alive", alive, len(all)))
+	p := ok(PartOrchestrators, count(alive, "is alive", "are alive")+s.died(all))
 	p.Versions = versionsOf(all)
 	if alive > 0 {
 		return p
 	}
 	p = broken(p, "no orchestrator runs", "requests are accepted, and steps that have begun go on; nothing else begins, ends or is reconciled until one runs")
-	p.Check = "Start \"temper orchestrator --config FILE\" on a host that reaches PostgreSQL and Temporal; the log of the last one says why it ended"
+	p.Check = "The log of the last one says why it ended. Its host must reach PostgreSQL and Temporal"
+	p.Actions = []Action{{Do: StartOrchestrator, Settings: s.Settings}}
 	if len(all) > 0 {
 		last := slices.MinFunc(all, func(a, b coverage.Process) int { return int(a.Silent - b.Silent) })
 		p.Since = moment(s.Now.Add(-last.Silent))
 		p.Message += fmt.Sprintf("; the last one was %s", last.Name)
 	}
 	return p
+}
+
+// died names the processes that have died without a word, with since when they are silent, until they are forgotten; "" if there are
+// none. Nobody knows whether they are expected back, so that they break nothing.
+func (s *System) died(all []coverage.Process) string {
+	var names []string
+	for _, p := range all {
+		if !p.Alive {
+			names = append(names, p.Name+" since "+text.Clock(s.Now.Add(-p.Silent), s.Now))
+		}
+	}
+	if names == nil {
+		return ""
+	}
+	return fmt.Sprintf("; no sign of life of %s (forgotten after %s)", some(names[:min(len(names), coverage.MaxDead)], len(names)), text.Duration(coverage.ForgottenAfter))
 }
 
 func (s *System) conductors() Part {
@@ -182,7 +202,7 @@ func (s *System) conductors() Part {
 		uncovered += u.Nodes
 		where = append(where, fmt.Sprintf("%d with driver %s in %s", u.Nodes, u.Driver, node.GroupWords(u.Group)))
 		if u.Uncovered {
-			lacks = append(lacks, Action{Do: StartConductor, Conductor: cmp.Or(u.Former, newConductor), Group: u.Group, Drivers: cmp.Or(u.FormerDrivers, u.Driver)})
+			lacks = append(lacks, Action{Do: StartConductor, Conductor: u.Former, Group: u.Group, Drivers: cmp.Or(u.FormerDrivers, u.Driver), Settings: s.Settings})
 		}
 	}
 	var trouble []string
@@ -191,7 +211,7 @@ func (s *System) conductors() Part {
 		trouble = append(trouble, fmt.Sprintf("%d of %d are dead: %s", dead, running+dead, some(s.Fleet.Dead, dead)))
 		p.Since = moment(s.Now.Add(-s.Fleet.DeadFor))
 		if len(lacks) == 0 {
-			p.Actions = append(p.Actions, Action{Do: StartConductor, Conductor: s.Fleet.Dead[0]})
+			p.Actions = append(p.Actions, Action{Do: StartConductor, Conductor: s.Fleet.Dead[0], Settings: s.Settings})
 		}
 		for _, name := range s.Fleet.Dead {
 			p.Actions = append(p.Actions, Action{Do: ForgetConductor, Conductor: name})
@@ -203,7 +223,7 @@ func (s *System) conductors() Part {
 		}
 		trouble = append(trouble, "no conductor is alive")
 		if dead == 0 && len(lacks) == 0 {
-			p.Actions = append(p.Actions, Action{Do: StartConductor, Conductor: newConductor})
+			p.Actions = append(p.Actions, Action{Do: StartConductor, Settings: s.Settings})
 		}
 	}
 	if uncovered > 0 {

@@ -38,3 +38,24 @@ func TestConductorsForNodesThatAreGoneAreNotMissed(t *testing.T) {
 	require.Empty(t, of(coverage.StateAlive).Actions)
 	require.Equal(t, explain.Action{Do: explain.StartConductor, Conductor: "c1"}, of(coverage.StateDead).Actions[0])
 }
+
+// A process that was killed is named, with since when, and is forgotten. It is none of those that should run.
+func TestAProcessThatHasDiedIsNamedUntilItIsForgotten(t *testing.T) {
+	now := time.Date(2026, 1, 2, 10, 0, 0, 0, time.UTC)
+	of := func(role coverage.Role, part string, silent ...time.Duration) string {
+		health := &coverage.Health{}
+		for i, d := range silent {
+			health.Processes = append(health.Processes, coverage.Process{Role: role, Name: string(role) + "-" + string(rune('a'+i)), Silent: d, Alive: d < time.Minute})
+		}
+		parts := explain.Parts(explain.System{Now: now, Fleet: health})
+		return parts[slices.IndexFunc(parts, func(p explain.Part) bool { return p.Name == part })].Message
+	}
+	require.Equal(t, "it answers", of(coverage.RoleAPI, explain.PartAPI, time.Second))
+	require.Equal(t, "it answers; no sign of life of api-b since 09:50:00Z (forgotten after 1h)", of(coverage.RoleAPI, explain.PartAPI, time.Second, 10*time.Minute))
+	require.Equal(t, "2 processes are alive; no sign of life of api-c since 09:50:00Z (forgotten after 1h)",
+		of(coverage.RoleAPI, explain.PartAPI, time.Second, time.Second, 10*time.Minute, coverage.ForgottenAfter+time.Second))
+	require.Equal(t, "1 is alive; no sign of life of orchestrator-b since 09:05:00Z, orchestrator-c since 09:50:00Z (forgotten after 1h)",
+		of(coverage.RoleOrchestrator, explain.PartOrchestrators, time.Second, 55*time.Minute, 10*time.Minute))
+	require.Equal(t, "no orchestrator runs; the last one was orchestrator-a", of(coverage.RoleOrchestrator, explain.PartOrchestrators, 10*time.Minute))
+	require.Equal(t, "no orchestrator runs", of(coverage.RoleOrchestrator, explain.PartOrchestrators, 2*time.Hour))
+}

@@ -56,7 +56,7 @@ func (e *Explanation) canMend(n *node.Node, o *node.Operation) {
 	}
 	for _, cause := range causes {
 		for _, do := range remedies[cause] {
-			if !fits(do, o) {
+			if !fits(do, o.Driver) {
 				continue
 			}
 			if slices.Contains(ofReach, do) {
@@ -74,14 +74,24 @@ func (e *Explanation) canMend(n *node.Node, o *node.Operation) {
 // canMendMeanwhile adds what helps with a cause that keeps o waiting.
 func (e *Explanation) canMendMeanwhile(o *node.Operation, cause fault.Code) {
 	for _, do := range remedies[cause] {
-		if slices.Contains(meanwhile, do) && fits(do, o) {
+		if slices.Contains(meanwhile, do) && fits(do, o.Driver) {
 			e.can(Action{Do: do})
 		}
 	}
 }
 
-// fits reports whether the driver of o's node lets somebody do that.
-func fits(do Do, o *node.Operation) bool {
-	h, _ := node.Hardware(o.Driver)
+// Mends returns what mends the cause for which a request to n's BMC has failed, where a command can.
+func Mends(n *node.Node, cause fault.Code) (out []Action) {
+	for _, do := range remedies[cause] {
+		if fits(do, n.Driver) {
+			out = append(out, Action{Do: do})
+		}
+	}
+	return out
+}
+
+// fits reports whether the driver lets somebody do that.
+func fits(do Do, driver string) bool {
+	h, _ := node.Hardware(driver)
 	return do != ProbeBMC || h.Probed
 }

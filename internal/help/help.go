@@ -11,6 +11,7 @@ import (
 
 	"go.temper.dev/temper/internal/explain"
 	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/text"
 )
 
 // Item is one thing that somebody can do, as the field help of an answer contains it.
@@ -36,12 +37,12 @@ func Of(n *node.Node, a explain.Action) Item {
 			label = n.UUID
 		}
 	}
-	fill := func(text, node string) string {
+	fill := func(pattern, node string) string {
 		return strings.NewReplacer(
 			"{node}", node, "{operation}", strconv.FormatInt(a.Operation, 10), "{kind}", cmp.Or(string(a.Kind), "work"), "{decision}", string(a.Decision),
 			"{group}", cmp.Or(a.Group, `""`), "{verb}", commandOf(v), "{state}", string(v.State),
-			"{digest}", digestField(n), "{address}", bmcField(n, "address"), "{password}", bmcField(n, "password"), "{bmc}", bmcValue(n, "address"), "{user}", bmcValue(n, "username"), "{conductor}", a.Conductor, "{serves}", serves(a), "{webhook}", a.Webhook,
-		).Replace(text)
+			"{digest}", digestField(n), "{address}", bmcField(n, "address"), "{password}", bmcField(n, "password"), "{bmc}", bmcValue(n, "address"), "{user}", bmcValue(n, "username"), "{conductor}", a.Conductor, "{role}", roleFlags(a), "{webhook}", a.Webhook,
+		).Replace(pattern)
 	}
 	item := Item{Command: "temper " + fill(r.command, label), Effect: cmp.Or(effects[a.Decision], fill(r.effect, "")), Method: r.method, Path: fill(r.path, uuid)}
 	if r.body != nil {
@@ -50,13 +51,12 @@ func Of(n *node.Node, a explain.Action) Item {
 	return item
 }
 
-// serves returns the flags that set a conductor's group and drivers; "" = its configuration sets them.
-func serves(a explain.Action) (flags string) {
-	if a.Group != "" {
-		flags = " --conductor-group " + a.Group
-	}
-	if a.Drivers != "" {
-		flags += " --enabled-drivers " + a.Drivers
+// roleFlags returns the flags with which a role is started; "" = it needs none.
+func roleFlags(a explain.Action) (flags string) {
+	for _, f := range [][2]string{{"name", a.Conductor}, {"conductor-group", a.Group}, {"enabled-drivers", a.Drivers}, {"config", a.Settings}} {
+		if f[1] != "" {
+			flags += " --" + f[0] + " " + text.ShellWord(f[1])
+		}
 	}
 	return flags
 }

@@ -70,11 +70,13 @@ func TestEveryCommandIsOneOfTheCommandLine(t *testing.T) {
 			role.Flags().String("conductor-group", "", "")
 			role.Flags().String("enabled-drivers", "", "")
 			role.AddCommand(cli.ConductorCommands()...)
+			orchestrator := &cobra.Command{Use: "orchestrator", Run: func(*cobra.Command, []string) {}}
+			orchestrator.Flags().String("config", "", "")
 			bmc := &cobra.Command{Use: "bmc"} // that of cmd/temper, which has a test of its own for it
 			probe := &cobra.Command{Use: "probe ADDRESS", Args: cobra.ExactArgs(1), Run: func(*cobra.Command, []string) {}}
 			probe.Flags().String("username", "", "")
 			bmc.AddCommand(probe)
-			c, rest, err := cli.New(cli.Group{ID: "roles", Commands: []*cobra.Command{role, bmc}}).Find(words[1:])
+			c, rest, err := cli.New(cli.Group{ID: "roles", Commands: []*cobra.Command{role, orchestrator, bmc}}).Find(words[1:])
 			require.NoError(t, err, words)
 			require.True(t, c.Runnable() && c.HasParent() && (!c.HasSubCommands() || c == role), "%v is no whole command", words)
 			require.NoError(t, c.ParseFlags(rest), words)
@@ -97,7 +99,9 @@ func each(do explain.Do) (out []explain.Action) {
 			}
 		}
 	case explain.StartConductor:
-		out = append(out, explain.Action{Do: do, Conductor: "c1"}, explain.Action{Do: do, Conductor: "NAME", Group: "b", Drivers: "ipmi,redfish"})
+		out = append(out, explain.Action{Do: do, Conductor: "c1"}, explain.Action{Do: do, Group: "b", Drivers: "ipmi,redfish", Settings: "/etc/temper.yaml"})
+	case explain.StartOrchestrator:
+		out = append(out, explain.Action{Do: do, Settings: "/etc/temper.yaml"})
 	default:
 		out = append(out, explain.Action{Do: do, Operation: 12, Conductor: "c1", Webhook: "chat"})
 	}

@@ -11,7 +11,7 @@ import (
 
 // row says how an action is written. In its texts stand {node} (in commands its name, in
 // paths its UUID), {operation}, {kind} of the operation, {decision}, {verb}, {state} to which the verb leads, and
-// {group}, {conductor}, {serves} (the flags that set its group and drivers), {webhook}, and {digest} (the field of instance_info that
+// {group}, {conductor}, {role} (the flags with which a role is started), {webhook}, and {digest} (the field of instance_info that
 // has the image's digest). Only the reader knows a reason: it is WHY.
 type row struct {
 	command      string // follows "temper "
@@ -52,6 +52,7 @@ var rows = map[explain.Do]row{
 			return append(set("/driver_info/"+bmcField(n, "address"), "ADDRESS"), set("/driver_info/"+bmcField(n, "password"), "PASSWORD")...)
 		},
 	},
+	explain.SwitchOn: {"node power on {node}", "switches it on", http.MethodPost, "/temper/v1/nodes/{node}/operations", always(fields{"verb": node.PowerOn})},
 	explain.ProbeBMC: {"bmc probe {bmc} --username {user}", "asks the BMC directly, from this machine", "", "", nil},
 	explain.TrustBMC: {
 		"node set {node} --driver-info redfish_verify_ca=CA_FILE --driver-info redfish_password=-", "names the authority of its certificate, and asks for the password",
@@ -86,12 +87,11 @@ var rows = map[explain.Do]row{
 		http.MethodPost, "/temper/v1/operations/recover", always(fields{"lost_temporal": true, "reason": "WHY"}),
 	},
 
-	explain.ListNodes:      {"node list", "shows which there are", http.MethodGet, "/v1/nodes", nil},
-	explain.ListPorts:      {"port list", "shows which there are", http.MethodGet, "/v1/ports", nil},
-	explain.ListOperations: {"operation list", "shows which there are", http.MethodGet, "/temper/v1/operations", nil},
-	explain.StartConductor: {
-		"conductor --name {conductor}{serves} --config FILE", "starts it, on its host; with --data FOLDER instead of --config it joins a temper dev", "", "", nil,
-	},
+	explain.ListNodes:         {"node list", "shows which there are", http.MethodGet, "/v1/nodes", nil},
+	explain.ListPorts:         {"port list", "shows which there are", http.MethodGet, "/v1/ports", nil},
+	explain.ListOperations:    {"operation list", "shows which there are", http.MethodGet, "/temper/v1/operations", nil},
+	explain.StartConductor:    {"conductor{role}", "starts it, on its host", "", "", nil},
+	explain.StartOrchestrator: {"orchestrator{role}", "starts one, on its host", "", "", nil},
 	explain.ForgetConductor: {
 		"conductor forget {conductor}", "removes it from the list, if it does not come back", http.MethodDelete, "/temper/v1/conductors/{conductor}", nil,
 	},

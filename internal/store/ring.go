@@ -165,13 +165,13 @@ func (s *Store) WriteEpoch(ctx context.Context, e coverage.Epoch) (int64, error)
 	return epoch, nil
 }
 
-// A process that was killed can't delete its row; it stays for an hour, so that people see it.
+// A process that was killed can't delete its row; it stays for some time, so that people see it.
 const reconciledSQL = `
-WITH gone AS (DELETE FROM processes WHERE seen_at < clock_timestamp() - interval '1 hour')
+WITH gone AS (DELETE FROM processes WHERE seen_at < clock_timestamp() - @keep * interval '1 microsecond')
 UPDATE ring_epoch SET reconciled_at = clock_timestamp()`
 
 // Reconciled records that a reconciliation has ended.
 func (s *Store) Reconciled(ctx context.Context) error {
-	_, err := s.exec(ctx, "note a reconciliation", reconciledSQL, nil)
+	_, err := s.exec(ctx, "note a reconciliation", reconciledSQL, args{"keep": micros(coverage.ForgottenAfter)})
 	return err
 }

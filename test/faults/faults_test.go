@@ -306,7 +306,7 @@ func noConductor(t *testing.T, l *lab) {
 	_, out := l.run(t, "temper status")
 	require.Contains(t, out, `1 with driver redfish in conductor group "alone"`)
 	require.Contains(t, out, "; 1 operation waits for one, the first fails at ")
-	require.Contains(t, out, "temper conductor --name alone-1 --conductor-group alone --enabled-drivers redfish --config FILE")
+	require.Contains(t, out, "temper conductor --name alone-1 --conductor-group alone --enabled-drivers redfish")
 	n.spoil()
 	n.mend(map[string]string{})
 }
@@ -342,7 +342,7 @@ func postgreSQLIsAway(t *testing.T, l *lab) {
 	for _, command := range []string{"temper node why " + n.name, "temper status"} {
 		code, out := l.run(t, command)
 		require.Equal(t, 1, code, "%s: %s", command, out)
-		require.Regexp(t, `postgresql: PostgreSQL does not answer, since `, out)
+		require.Contains(t, out, "PostgreSQL does not answer, since ")
 	}
 	err := l.Call(t.Context(), http.MethodGet, "/temper/v1/nodes/"+n.uuid+"/why", nil, nil)
 	require.ErrorContains(t, err, string(fault.DatabaseUnavailable))

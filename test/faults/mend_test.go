@@ -19,7 +19,7 @@ var (
 	// destroys are commands that lose data or take the node from somebody.
 	destroys = regexp.MustCompile(`^temper (node (undeploy|delete|rebuild|clean|waive|recover)|operation (cancel|abort|skip)) ?`)
 	// conductors are commands that start one; it has the settings of the lab.
-	conductors = regexp.MustCompile(`^temper conductor --name (\S+) --conductor-group (\S+) --enabled-drivers redfish --config FILE$`)
+	conductors = regexp.MustCompile(`^temper conductor --name (\S+) --conductor-group (\S+) --enabled-drivers redfish( --config \S+)?$`)
 	blank      = regexp.MustCompile(`\b[A-Z]{3,}\b`) // a word that is to be replaced
 )
 

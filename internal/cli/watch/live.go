@@ -19,6 +19,7 @@ import (
 type liveView struct {
 	out    io.Writer
 	now    func() time.Time
+	fit    func(string) string // of commands
 	size   func() (width, height int)
 	colour bool
 	drawn  int // lines of the picture before
@@ -33,6 +34,7 @@ func (v *liveView) update(all []*Target) {
 	}
 	b.WriteString("\r\x1b[J")
 	for _, l := range lines {
+		l.text = v.fit(l.text)
 		b.WriteString(l.render(width, v.colour) + "\n")
 	}
 	v.drawn = len(lines)

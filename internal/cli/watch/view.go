@@ -21,10 +21,11 @@ type View interface {
 	interrupt()
 }
 
-// NewView returns a view that draws a picture if out is a terminal, and else writes lines.
-func NewView(out io.Writer, now func() time.Time) View {
+// NewView returns a view that draws a picture if out is a terminal, and else writes lines. fit returns what is shown with its
+// commands as the user's shell takes them.
+func NewView(out io.Writer, now func() time.Time, fit func(string) string) View {
 	if f, ok := out.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
-		return &liveView{out: out, now: now, colour: os.Getenv("NO_COLOR") == "", size: func() (int, int) {
+		return &liveView{out: out, now: now, fit: fit, colour: os.Getenv("NO_COLOR") == "", size: func() (int, int) {
 			w, h, err := term.GetSize(int(f.Fd()))
 			if err != nil || w <= 0 || h <= 0 {
 				return 80, 24
@@ -32,11 +33,13 @@ func NewView(out io.Writer, now func() time.Time) View {
 			return w, h
 		}}
 	}
-	return NewLineView(out)
+	return NewLineView(out, fit)
 }
 
-// NewLineView returns a view that writes a line to out for every change.
-func NewLineView(out io.Writer) View { return &lineView{out: out, last: map[*Target]string{}} }
+// NewLineView returns a view that writes a line to out for every change. fit is as for NewView.
+func NewLineView(out io.Writer, fit func(string) string) View {
+	return &lineView{out: out, fit: fit, last: map[*Target]string{}}
+}
 
 // None is a view that shows nothing.
 type None struct{}
@@ -46,6 +49,7 @@ func (None) interrupt()       {}
 
 type lineView struct {
 	out  io.Writer
+	fit  func(string) string
 	last map[*Target]string
 }
 
@@ -64,7 +68,7 @@ func (v *lineView) update(all []*Target) {
 		if why := toldError(t.Op); why != "" && strings.Contains(last, why) { // the line before has the error
 			line = strings.TrimSuffix(line, ": "+why)
 		}
-		fmt.Fprintln(v.out, line)
+		fmt.Fprintln(v.out, v.fit(line))
 	}
 }
 

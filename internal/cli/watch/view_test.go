@@ -81,6 +81,7 @@ func TestThePictureFitsTheTerminal(t *testing.T) {
 func TestThePictureIsDrawnInPlace(t *testing.T) {
 	var out bytes.Buffer
 	v := &liveView{
+		fit: strings.Clone,
 		out: &out, size: func() (int, int) { return 60, 24 }, now: func() time.Time { return time.Date(2026, 1, 2, 3, 4, 8, 0, time.UTC) },
 	}
 	v.update(targets(t, clitest.Operation("7", "deploy", "running", "deploy.prepare running c1", "deploy.boot pending")))
@@ -113,7 +114,7 @@ func TestALineTellsAnErrorOnce(t *testing.T) {
 	waits := clitest.With(op("running", "running"), "step_wait", map[string]any{"sentence": "the BMC has not answered since 03:04:05Z (no answer in time)"})
 	all := append(targets(t, waits, op("undoing", "failed")), targets(t, clitest.With(op("ended:failed", "failed"), "error", "no answer in time."))...)
 	var out bytes.Buffer
-	v := NewLineView(&out)
+	v := NewLineView(&out, strings.Clone)
 	one := &Target{Name: "n1", ID: "7"}
 	for _, next := range all {
 		one.Op = next.Op
