@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"go.temper.dev/temper/internal/cli/exit"
 	"go.temper.dev/temper/internal/cli/table"
 	"go.temper.dev/temper/internal/node"
 )
@@ -39,6 +41,12 @@ type result[T any] struct {
 	err   error
 }
 
+// The errors of names for which nothing is known when a command is interrupted.
+var (
+	errNotAsked    = exit.WithCode(exit.CodeInterrupted, errors.New("interrupted before it was asked for"))
+	errNotAnswered = exit.WithCode(exit.CodeInterrupted, errors.New("interrupted before the answer came; what was asked for may be done all the same"))
+)
+
 // forEach calls do for all names, at most parallel at a time. One that fails does not stop the others. The results are in the
 // order of the names. Errors get advice about e.
 func forEach[T any](ctx context.Context, names []string, parallel int, e node.Event, do func(ctx context.Context, name string) (T, error)) []result[T] {
@@ -48,10 +56,14 @@ func forEach[T any](ctx context.Context, names []string, parallel int, e node.Ev
 	for i, name := range names {
 		g.Go(func() error {
 			all[i].name = name
-			if all[i].err = ctx.Err(); all[i].err != nil {
+			if ctx.Err() != nil {
+				all[i].err = errNotAsked
 				return nil
 			}
 			v, err := do(ctx, name)
+			if errors.Is(err, context.Canceled) {
+				err = errNotAnswered
+			}
 			all[i].value, all[i].err = v, withAdviceFor(err, e)
 			return nil
 		})
@@ -106,7 +118,8 @@ func joinFailures[T any](all []result[T]) error {
 	return &advisedError{err: f}
 }
 
-// Error is one sentence for one name. For several it has a line for each error, with all names that failed with it.
+// Error is one sentence for one name. For several it says how many came to which end, and has a line for each error, with all names
+// that it is of.
 func (f *failures) Error() string {
 	if f.of == 1 {
 		name, trouble := f.list[0].name, f.list[0].err.Error()
@@ -124,11 +137,43 @@ func (f *failures) Error() string {
 		}
 		names[trouble] = append(names[trouble], d.name)
 	}
-	lines := []string{fmt.Sprintf("%d of %d failed:", len(f.list), f.of)}
+	lines := []string{f.headline()}
 	for _, t := range troubles {
 		lines = append(lines, "  "+strings.Join(names[t], ", ")+": "+t)
 	}
 	return strings.Join(lines, "\n")
+}
+
+// ends are the words for what became of a name whose error is not that it failed, by the error's exit code.
+var ends = map[int]string{exit.CodeHeld: "held", exit.CodeLost: "out of sight", exit.CodeTimeout: "still running", exit.CodeInterrupted: "still running"}
+
+// end says in a word or two what became of a name that has this error.
+func end(err error) string {
+	switch {
+	case errors.Is(err, errNotAsked):
+		return "not asked for"
+	case errors.Is(err, errNotAnswered):
+		return "without an answer"
+	}
+	return cmp.Or(ends[exit.Code(err)], "failed")
+}
+
+// headline says how many names came to which end.
+func (f *failures) headline() string {
+	counts := map[string]int{"done": f.of - len(f.list)}
+	for _, d := range f.list {
+		counts[end(d.err)]++
+	}
+	if counts["failed"] == len(f.list) {
+		return fmt.Sprintf("%d of %d failed:", len(f.list), f.of)
+	}
+	var words []string
+	for _, one := range []string{"done", "failed", "held", "still running", "out of sight", "without an answer", "not asked for"} {
+		if n := counts[one]; n > 0 {
+			words = append(words, fmt.Sprintf("%d %s", n, one))
+		}
+	}
+	return fmt.Sprintf("of %d: %s:", f.of, strings.Join(words, "; "))
 }
 
 // Unwrap returns the causes.

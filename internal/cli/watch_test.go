@@ -312,6 +312,51 @@ func TestWhoIsInterruptedIsToldWhatGoesOn(t *testing.T) {
 	require.Equal(t, exit.CodeInterrupted, exit.Code(got.failed))
 }
 
+// What still runs when somebody interrupts has not failed, and what was never asked for does not run.
+func TestWhoIsInterruptedIsToldTheEndOfEach(t *testing.T) {
+	p := &scriptedAPI{
+		starts: map[string]string{"n1": "1", "n2": "2", "n3": "3"}, looked: make(chan string, 1),
+		ops: map[string][]map[string]any{
+			"1": {clitest.Operation("1", "deploy", "ended:succeeded")},
+			"2": {clitest.With(clitest.Operation("2", "deploy", "ended:failed", "deploy.boot failed"), "error", "no disk")},
+			"3": {clitest.Operation("3", "deploy", "running", "deploy.boot running c1")},
+		},
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		for seen := map[string]int{}; seen["3"] < 2; seen[<-p.looked]++ { // all are read in the first round
+		}
+		cancel()
+	}()
+	got := askIn(t, ctx, serving(t, p.ServeHTTP), "", "node", "deploy", "n1", "n2", "n3", "--watch", "--every", "2ms")
+	require.ErrorContains(t, got.failed, "of 3: 1 done; 1 failed; 1 still running:\n  n2: operation 2 (deploy) failed at deploy.boot: no disk")
+	require.ErrorContains(t, got.failed, "n3: operation 3 (deploy) goes on, it is running at deploy.boot; temper operation watch 3 takes up again, temper operation cancel 3 ends it")
+	require.Equal(t, exit.CodeInterrupted, exit.Code(got.failed))
+
+	before, cancel := context.WithCancel(t.Context())
+	cancel()
+	got = askIn(t, before, serving(t, p.ServeHTTP), "", "node", "deploy", "n1", "n2", "--watch")
+	require.ErrorContains(t, got.failed, "of 2: 2 not asked for:\n  n1, n2: interrupted before it was asked for")
+	require.Equal(t, exit.CodeInterrupted, exit.Code(got.failed))
+}
+
+// What is being cancelled already is not offered to be cancelled.
+func TestWhatIsCancelledIsNotOfferedToBeCancelled(t *testing.T) {
+	p := &scriptedAPI{
+		starts: map[string]string{"n1": "7"}, looked: make(chan string, 1),
+		ops: map[string][]map[string]any{"7": {clitest.With(clitest.Operation("7", "deploy", "running", "deploy.boot running c1"), "asked", "cancel")}},
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		<-p.looked
+		<-p.looked
+		cancel()
+	}()
+	got := askIn(t, ctx, serving(t, p.ServeHTTP), "", "operation", "watch", "7", "--every", "2ms")
+	require.ErrorContains(t, got.failed, "operation 7 (deploy) goes on, it is cancelling at deploy.boot; temper operation watch 7 takes up again")
+	require.NotContains(t, got.failed.Error(), "operation cancel")
+}
+
 func TestPowerIsAskedInIronicsWords(t *testing.T) {
 	for args, want := range map[string]map[string]any{
 		"on n1":                       {"verb": "power on"},

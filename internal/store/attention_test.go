@@ -143,6 +143,38 @@ func TestWhatNeedsAPersonIsFound(t *testing.T) {
 	require.Empty(t, n.now(), "somebody looks after them")
 }
 
+// Without Temporal nothing goes on, so that nothing becomes late. What was late before stays late.
+func TestWhatWasLateStaysLateWithoutTemporal(t *testing.T) {
+	t.Parallel()
+	_, url := openURL(t)
+	s := connect(t, store.Config{URL: url, Keyset: keyset, ConductorTimeout: 15 * time.Second})
+	conductorOf(t, s, "c1")
+	n := &needy{t, s, url}
+	waits := func(until string) *node.Node {
+		waiting := create(t, s, node.DeployWait)
+		n.open(waiting, node.Waiting)
+		raw(t, url, `UPDATE operations SET error = NULL, cause = NULL, waiting_for = 'the agent', waiting_until = now() - $2::text::interval WHERE node_uuid = $1`, waiting.UUID, until)
+		return waiting
+	}
+	before, meanwhile := waits("20 minutes"), waits("5 minutes")
+	unusual := create(t, s, node.Deploying)
+	n.open(unusual, node.Running)
+	raw(t, url, `UPDATE operations SET error = NULL, cause = NULL, usual_until = now() - interval '20 minutes' WHERE node_uuid = $1`, unusual.UUID)
+	late := func() (names []string) {
+		for name, why := range n.now() {
+			if why == node.ReasonLate {
+				names = append(names, name)
+			}
+		}
+		return names
+	}
+	require.ElementsMatch(t, []string{before.Name, meanwhile.Name, unusual.Name}, late(), "nobody has ever reached Temporal")
+	raw(t, url, `UPDATE witness SET contact_at = clock_timestamp()`)
+	require.ElementsMatch(t, []string{before.Name, meanwhile.Name, unusual.Name}, late())
+	raw(t, url, `UPDATE witness SET contact_at = clock_timestamp() - interval '10 minutes'`)
+	require.ElementsMatch(t, []string{before.Name, unusual.Name}, late())
+}
+
 func conductorOf(t *testing.T, s *store.Store, name string) {
 	t.Helper()
 	_, err := s.RegisterConductor(t.Context(), coverage.Conductor{Hostname: name, Interfaces: map[string]map[string][]string{"fake-hardware": {"power": {"fake"}}}})

@@ -911,6 +911,9 @@ $$;
 CREATE FUNCTION needs_person(timeout bigint) RETURNS TABLE (node_id bigint, rank integer, reason text, cause text, operation_id bigint, since timestamptz)
 LANGUAGE sql STABLE AS $$
     WITH maintained AS MATERIALIZED (SELECT n.id FROM nodes n WHERE n.maintenance AND NOT n.maintenance_by_fault),
+    -- Without Temporal nothing goes on, so that only what was late when it was reached last is late.
+    last_contact AS MATERIALIZED (
+        SELECT CASE WHEN v.contact_at < clock_timestamp() - witness_gap(timeout) THEN v.contact_at ELSE clock_timestamp() END AS now FROM witness v),
     found AS (
         SELECT o.node_id, 1 AS rank, 'held' AS reason, o.cause, o.id AS operation_id,
             (SELECT max((s.step ->> 'ended_at')::timestamptz) FROM jsonb_array_elements(o.steps) AS s (step) WHERE s.step ->> 'state' = 'failed') AS since
@@ -920,12 +923,13 @@ LANGUAGE sql STABLE AS $$
           FROM nodes n WHERE n.provision_state IN ('deploy failed', 'clean failed', 'inspect failed', 'adopt failed', 'rescue failed', 'unrescue failed',
             'service failed', 'error') OR n.provision_state = 'enroll' AND n.last_error IS NOT NULL
         UNION ALL
-        SELECT o.node_id, 3, 'late', coalesce(o.cause, CASE WHEN w.late_at < clock_timestamp() OR o.step_wait ->> 'for' = 'bmc_answer' THEN o.step_wait ->> 'late_cause' END, ''), o.id, coalesce(least(
-                CASE WHEN o.waiting_until < clock_timestamp() THEN o.waiting_until END, CASE WHEN o.usual_until < clock_timestamp() THEN o.usual_until END,
-                CASE WHEN w.late_at < clock_timestamp() THEN w.late_at END), o.accepted_at)
-          FROM operations o CROSS JOIN LATERAL (SELECT (o.step_wait ->> 'late_at')::timestamptz AS late_at) w WHERE o.ended_at IS NULL AND o.temporal_pause IS NULL AND o.stalled = '' AND o.phase <> 'holding'
-           AND NOT EXISTS (SELECT FROM witness v WHERE v.contact_at < clock_timestamp() - witness_gap(timeout)) -- without Temporal nothing goes on
-           AND (operation_past_usual(o) OR o.waiting_until < clock_timestamp() OR o.begun_at IS NULL AND o.accepted_at < clock_timestamp() - interval '1 minute')
+        SELECT o.node_id, 3, 'late', coalesce(o.cause, CASE WHEN w.late_at < v.now OR o.step_wait ->> 'for' = 'bmc_answer' THEN o.step_wait ->> 'late_cause' END, ''), o.id, coalesce(least(
+                CASE WHEN o.waiting_until < v.now THEN o.waiting_until END, CASE WHEN o.usual_until < v.now THEN o.usual_until END,
+                CASE WHEN w.late_at < v.now THEN w.late_at END), o.accepted_at)
+          FROM operations o CROSS JOIN LATERAL (SELECT (o.step_wait ->> 'late_at')::timestamptz AS late_at) w CROSS JOIN last_contact v
+         WHERE o.ended_at IS NULL AND o.temporal_pause IS NULL AND o.stalled = '' AND o.phase <> 'holding'
+           AND (operation_past_usual(o) AND (o.usual_until < v.now OR w.late_at < v.now)
+             OR o.waiting_until < v.now OR o.begun_at IS NULL AND o.accepted_at < v.now - interval '1 minute')
         UNION ALL
         SELECT n.id, 4, 'owed', NULL, NULL, n.owed_tried_at FROM nodes n WHERE n.owed <> '[]' AND n.owed_refused
         UNION ALL

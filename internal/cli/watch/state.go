@@ -43,6 +43,11 @@ func State(o *client.Operation) string {
 	return state
 }
 
+// isEnding reports whether an operation ends already: somebody has asked for that, or it undoes what it did.
+func isEnding(o *client.Operation) bool {
+	return node.Ask(o.Asked).Ends() || o.State == string(node.Undoing) || o.State == string(node.CancellingState)
+}
+
 // Tries says how often a step was begun, if that is more than once, and how often it failed and may fail. A step is begun anew also
 // after its conductor has died or was stopped, which is no failure.
 func Tries(s client.Step) string {

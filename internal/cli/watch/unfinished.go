@@ -35,7 +35,10 @@ func (w *Watcher) unfinished(ctx context.Context, t *Target) error {
 		if w.sight.lost() {
 			now = was
 		}
-		words = fmt.Sprintf("%s goes on%s; %s, temper operation cancel %s ends it", t.what(), now, again, t.ID)
+		words = fmt.Sprintf("%s goes on%s; %s", t.what(), now, again)
+		if t.Op == nil || !isEnding(t.Op) {
+			words += fmt.Sprintf(", temper operation cancel %s ends it", t.ID)
+		}
 	}
 	return exit.WithCode(w.code(ctx), errors.New(words))
 }
