@@ -32,6 +32,7 @@ type Conductor struct {
 	Steps          *conductor.Steps
 	Power          *conductor.PowerRefresh  // nil = only operations read power states
 	Health         *conductor.HealthRefresh // nil = nobody reads the health
+	Consoles       *conductor.Consoles      // nil = it holds no consoles
 	Self           coverage.Conductor       // Hostname, Group, Interfaces
 	Interval       time.Duration            // between two heartbeats
 	Timeout        time.Duration            // how long after its last heartbeat it counts as dead
@@ -90,11 +91,13 @@ func (c *Conductor) serve(ctx context.Context, incarnation int64) (bool, error) 
 	defer stopReading()
 	go c.refreshPower(reading)
 	go c.refreshHealth(reading)
+	consoles := c.keepConsoles(reading, incarnation)
 	err = c.heartbeatLoop(ctx, incarnation, false)
 	stopReading()
 	if errors.Is(err, errDrained) {
 		c.Log.Warn("the conductor is drained: it takes no steps until it is undrained or started again")
 		stopAll(workers)
+		<-consoles
 		workers, err = nil, c.serveDrained(ctx, incarnation)
 		if errors.Is(err, errUndrained) && ctx.Err() == nil {
 			c.Log.Info("the conductor is undrained: it takes steps again")
@@ -113,6 +116,7 @@ func (c *Conductor) serve(ctx context.Context, incarnation int64) (bool, error) 
 		defer func() { <-told }()
 	}
 	stopAll(workers)
+	<-consoles
 	if ctx.Err() != nil {
 		if err := c.Registry.StopConductor(leave, c.Self.Hostname, incarnation); err != nil {
 			c.Log.Warn("the conductor could not be marked as stopped", zap.Error(err))
@@ -163,6 +167,18 @@ func (c *Conductor) start(incarnation int64) ([]worker.Worker, error) {
 		out = append(out, w)
 	}
 	return out, nil
+}
+
+// keepConsoles holds consoles until ctx ends. The channel is closed when they are given back.
+func (c *Conductor) keepConsoles(ctx context.Context, incarnation int64) <-chan struct{} {
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		if c.Consoles != nil {
+			c.Consoles.Keep(ctx, incarnation)
+		}
+	}()
+	return over
 }
 
 // stopAll stops all workers at once: one that waits for its steps must not keep

@@ -19,6 +19,7 @@ type Store interface {
 	NodeStore
 	AttentionStore
 	HealthStore
+	ConsoleStore
 	SubscriptionStore
 	RequestStore
 	TraitStore
@@ -80,6 +81,14 @@ type HealthStore interface {
 	NodeHealth(ctx context.Context, ident string) (*node.NodeHealth, error)
 	// HealthList returns nodes whose health was ever read, in order of age.
 	HealthList(ctx context.Context, f node.HealthFilter) ([]node.NodeHealth, error)
+}
+
+// ConsoleStore has the serial consoles that conductors hold open for clients.
+type ConsoleStore interface {
+	// EnableConsole records whether the console of a node is to be held open, unless allow returns an error.
+	EnableConsole(ctx context.Context, ident string, on bool, user string, allow func(*node.Node) error) error
+	// Console returns what the live holder of the console of the node with this id tells of it; the zero value = there is none.
+	Console(ctx context.Context, id int64) (node.Console, error)
 }
 
 // SubscriptionStore knows who waits for events of BMCs.

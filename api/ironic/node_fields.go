@@ -38,7 +38,7 @@ var nodeAttributes = withInterfaces(format.Attributes[view, node.Node]{
 		Name: "chassis_uuid", Since: 1, Value: func(v *view) any { return format.OrNull(v.ChassisUUID) },
 		Set: setChassis, Create: true, Patch: true,
 	},
-	{Name: "console_enabled", Since: 1, Value: func(*view) any { return false }},
+	{Name: "console_enabled", Since: 1, Value: func(v *view) any { return v.ConsoleEnabled }},
 	{Name: "driver", Since: 1, Value: func(v *view) any { return v.Driver }, Set: setDriver, Create: true, Patch: true},
 	{
 		Name: "driver_info", Since: 1, Value: func(v *view) any { return format.Dict(v.DriverInfo) }, Nosort: true,

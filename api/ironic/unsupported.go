@@ -22,28 +22,6 @@ func (s *Server) unsupported(c *gin.Context, what string) (int, any, error) {
 	return 0, nil, err
 }
 
-// getConsole answers GET /v1/nodes/X/states/console.
-func (s *Server) getConsole(c *gin.Context) (int, any, error) {
-	if q := format.ReadQuery(c); q.Err != nil {
-		return 0, nil, q.Err
-	}
-	return s.unsupported(c, "console")
-}
-
-// putConsole answers PUT /v1/nodes/X/states/console.
-func (s *Server) putConsole(c *gin.Context) (int, any, error) {
-	in, err := format.ReadObject(c, format.MaxBody, "enabled")
-	if err != nil {
-		return 0, nil, err
-	}
-	in.Require("enabled")
-	in.Boolean("enabled")
-	if in.Err != nil {
-		return 0, nil, in.Err
-	}
-	return s.unsupported(c, "console")
-}
-
 // attachMedia answers POST /v1/nodes/X/vmedia.
 func (s *Server) attachMedia(c *gin.Context) (int, any, error) {
 	in, err := format.ReadObject(c, format.MaxBody, "device_type", "image_url", "image_download_source")

@@ -20,12 +20,3 @@ func TestNoDriverGivesVirtualMediaToUsers(t *testing.T) {
 	b.At(92, "GET", path, nil).Fails(404)
 	b.At(88, "POST", path, body).Fails(404)
 }
-
-func TestNoDriverHasAConsole(t *testing.T) {
-	b := apitest.New(t).WithConductors()
-	b.Enrolled("n1")
-	const console = "/v1/nodes/n1/states/console"
-	require.Contains(t, b.Get(console).Fails(400), "does not support console")
-	require.Contains(t, b.Put(console, map[string]any{"enabled": false}).Fails(400), "does not support console")
-	require.Contains(t, b.Put(console, map[string]any{}).Fails(400), "Missing mandatory parameter: enabled")
-}

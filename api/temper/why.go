@@ -60,6 +60,11 @@ func (s *Server) getWhy(c *gin.Context) (int, any, error) {
 		return 0, nil, err
 	}
 	f.Health, f.Withheld = health.Health, health.Withheld
+	if n.ConsoleEnabled {
+		if f.Console, err = s.Store.Console(ctx, n.ID); err != nil {
+			return 0, nil, err
+		}
+	}
 	switch found, err := s.Store.Hardware(ctx, n.UUID); {
 	case err == nil:
 		f.Hardware = found

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"net/netip"
 	"net/url"
 	"os"
 	"strings"
@@ -17,6 +18,7 @@ import (
 	"go.temper.dev/temper/internal/bmc/redfish"
 	"go.temper.dev/temper/internal/cli"
 	"go.temper.dev/temper/internal/config"
+	"go.temper.dev/temper/internal/console"
 	"go.temper.dev/temper/internal/coverage"
 	"go.temper.dev/temper/internal/image"
 	"go.temper.dev/temper/internal/node"
@@ -112,10 +114,15 @@ func runConductor(ctx context.Context, p *process, r *config.Conductor) error {
 	counts.Conductor(reach, hardware.Slow)
 	health := &conductor.HealthRefresh{Store: db, Drivers: hardware, Self: self, Interval: r.HealthInterval, Reach: reach, Log: p.log.Named("health")}
 	counts.Health(health.Read, r.SensorMetrics == config.MetricsOfNodes)
+	consoles, err := consolesOf(r.Console)
+	if err != nil {
+		return err
+	}
+	consoles.Store, consoles.Drivers, consoles.Self, consoles.Timeout, consoles.Log = db, hardware, self, r.ConductorHeartbeatTimeout, p.log.Named("console")
 	w := &worker.Conductor{
 		Client: c, Reconciliation: rec, Registry: db, Interval: r.ConductorHeartbeatInterval, Timeout: r.ConductorHeartbeatTimeout,
 		StopGrace: workTime(r.ShutdownGrace), Log: p.log, Started: func() { p.ready("", healthOf(dependenciesOf(db, c, r.Temporal.Address))) },
-		Self: self, Health: health,
+		Self: self, Health: health, Consoles: consoles,
 		Power: &conductor.PowerRefresh{
 			Store: db, Drivers: hardware, Self: self, Interval: r.SyncPower, Request: r.BMCRequest, Reach: reach, Log: p.log.Named("power"),
 		},
@@ -128,6 +135,16 @@ func runConductor(ctx context.Context, p *process, r *config.Conductor) error {
 	}
 	wrapSteps(w.Steps)
 	return w.Run(ctx)
+}
+
+// consolesOf returns what the settings say about consoles.
+func consolesOf(c config.Console) (*conductor.Consoles, error) {
+	address, err := netip.ParseAddr(c.SocatAddress)
+	if err != nil {
+		return nil, err
+	}
+	first, end, err := c.Ports()
+	return &conductor.Consoles{Address: address, Ports: console.Ports{First: first, End: end}, Idle: c.TerminalTimeout}, err
 }
 
 // lowerKeys returns m with its keys in lower case.

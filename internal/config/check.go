@@ -309,6 +309,7 @@ func (r *Orchestrator) check(p *problems) {
 
 func (r *Conductor) check(p *problems) {
 	r.Process.check(p)
+	r.Console.check(p)
 	r.Database.check(p)
 	r.Temporal.check(p)
 	r.Liveness.check(p)

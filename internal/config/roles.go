@@ -54,6 +54,7 @@ type Conductor struct {
 	BMCEvents      bool          `key:"bmc_events" default:"true" help:"whether steps that wait for a power state, a virtual medium or the beginning of a boot follow the events of BMCs that stream them, to look at once"`
 	BMCEventURL    string        `key:"bmc_event_url" help:"URL at which BMCs reach the API, such as http://10.0.0.5:6385; BMCs that do not stream events send them there; empty is that their events are not used"`
 	BMCProxy       string        `key:"bmc_proxy" secret:"url" help:"proxy through which it reaches BMCs, as http://host:port or socks5://host:port; empty is directly"`
+	Console        Console       `key:"console"`
 	Fake           Fake          `key:"fake" help:"delays of fake hardware by interface, as deploy_delay=5,clean_delay=1"`
 }
 

@@ -20,6 +20,7 @@ var Types = []string{
 	"baremetal.node.power_set.error",
 	"baremetal.node.power_state_corrected.success",
 	"baremetal.node.maintenance_set.end",
+	"baremetal.node.console_set.end",
 	"baremetal.port.create.end",
 	"baremetal.port.update.end",
 	"baremetal.port.delete.end",

@@ -14,6 +14,7 @@ const (
 	ExplainNode    Do = "explain what happens to the node"
 	ValidateNode   Do = "validate the node"
 	ShowHealth     Do = "show the health of the node"
+	ShowConsole    Do = "show where the console of the node is, and what is wrong with it"
 	ShowInventory  Do = "show how the hardware of the node differs"
 	ChangeState    Do = "change the provision state"
 	DeployImage    Do = "deploy an image" // the node has none yet

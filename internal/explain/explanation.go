@@ -31,6 +31,7 @@ type Facts struct {
 	Health   node.Health           // as its BMC told it last; the zero value = never
 	Withheld bool                  // nodes in critical health are not offered
 	Hardware *inventory.Comparison // of its last inspection with the one before and with other nodes; nil = it was not inspected
+	Console  node.Console          // of a node whose console is enabled; the zero value = no live conductor holds it
 	Run      *node.RunStatus       // of the open operation's workflow; nil = not known
 	// Supports reports whether the node's driver can do an operation of the kind at all; nil = it can do all.
 	Supports func(node.OperationKind) bool
@@ -126,6 +127,7 @@ func Node(n *node.Node, f Facts) Explanation {
 	}
 	e.health(n, f)
 	e.hardware(f.Hardware)
+	e.console(n, f.Console)
 	e.Power = Power(n, f.Now)
 	e.tell(n)
 	e.subject = fmt.Sprintf("Node %s is %s%s%s%s", label(n), base, text.Since(e.Since, f.Now), e.why, maintained)

@@ -19,7 +19,7 @@ var Interfaces = []string{
 }
 
 // unserved are the interfaces for which the API has no requests yet, although fake hardware has implementations of them.
-var unserved = []string{"console", "rescue"}
+var unserved = []string{"rescue"}
 
 // InterfaceServed reports whether the API has requests for the interface.
 func InterfaceServed(iface string) bool { return !slices.Contains(unserved, iface) }
@@ -58,6 +58,10 @@ type Implementation struct {
 	NMI bool
 	// Boot says how an implementation of the interface boot boots the ramdisk.
 	Boot BootMethod
+	// Console is how clients use the consoles of an implementation of the interface console; "" = no conductor has to hold them.
+	Console string
+	// ConsolePort is the key of driver_info with the TCP port of a console; "" = there is none.
+	ConsolePort string
 	// Properties are the keys of driver_info that it needs besides those of the hardware type.
 	Properties []Property
 	// DeploySteps and CleanSteps are the steps that it offers. Each has a row in the

@@ -52,13 +52,12 @@ var hardware = []HardwareType{
 			{Name: "ipmi_local_address", About: "With ipmi_bridging: address of the BMC on the bus. Default 0x20."},
 			{Name: "ipmi_disable_boot_timeout", About: "true (default) tells the BMC to keep a boot device longer than 60 seconds, where it can."},
 			{Name: "ipmi_force_boot_device", About: "false, which is the default and the only one: Temper keeps no boot device of a node that it could set again at each power on. Its steps set the boot device right before they need it."},
-			{Name: "ipmi_terminal_port", About: "Not used: the API serves no console. temper bmc console opens the serial console."},
 			requestTimeout,
 		},
 		Implementations: map[string][]Implementation{
 			"bios":       {no("bios")},
 			"boot":       {noBoot},
-			"console":    {no("console")},
+			"console":    {ipmitoolSocat, no("console")},
 			"deploy":     {direct},
 			"firmware":   {no("firmware")},
 			"inspect":    {no("inspect"), agentInspect},
@@ -122,6 +121,13 @@ func no(iface string) Implementation { return Implementation{Name: "no-" + iface
 var noBoot = Implementation{
 	Name: "no-boot", Means: MeansNone,
 	Because: "The BMC has no virtual media, and booting the ramdisk agent by network is not implemented yet.",
+}
+
+// ipmitoolSocat gives the serial console (Serial over LAN) to a client of a TCP port. Ironic runs ipmitool and socat for that.
+var ipmitoolSocat = Implementation{
+	Name: "ipmitool-socat", Means: MeansBMC, Console: ConsoleSocat, ConsolePort: "ipmi_terminal_port", Properties: []Property{{
+		Name: "ipmi_terminal_port", About: "TCP port of the serial console at the conductor that holds it. Default: a free one of its setting console.port_range.",
+	}},
 }
 
 // Fake implementations that offer steps.

@@ -45,9 +45,11 @@ type Node struct {
 	TargetPowerState PowerState
 	PowerReadAt      *time.Time // when PowerState was last read from the hardware
 	// Silence is what is recorded of a BMC that gives no answer, nil if nothing is (SilentBMC). Read only.
-	Silence    *BMCSilence
-	BootMode   string // uefi, bios, ""
-	SecureBoot *bool
+	Silence  *BMCSilence
+	BootMode string // uefi, bios, ""
+	// ConsoleEnabled: a conductor is to hold the serial console open for clients.
+	ConsoleEnabled bool
+	SecureBoot     *bool
 
 	Maintenance       bool
 	MaintenanceReason string

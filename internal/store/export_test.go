@@ -58,6 +58,11 @@ func HealthStatements(f node.HealthFilter) []Statement {
 	return []Statement{{sql, a}}
 }
 
+// ConsolesStatement returns the statement that ConsolesOwned runs.
+func ConsolesStatement() Statement {
+	return Statement{consolesOwnedSQL, args{"hostname": "c1", "incarnation": 1, "drivers": []string{"ipmi", "fake-hardware"}, "after": 0, "limit": 500}}
+}
+
 // PortsStatement returns the statement that Ports runs for filters without a node.
 func PortsStatement(f node.PortFilter, p node.Page) []Statement {
 	q := &query{args: args{}}

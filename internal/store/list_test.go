@@ -233,6 +233,11 @@ func TestNoListReadsTheWholeTable(t *testing.T) {
 	}
 	raw(t, url, `INSERT INTO bmc_silences (node_id, bmc, asked_at, asked_by, next_at, seen) SELECT id, uuid::text, now(), 'c1', now() + id * interval '1 s', 'no answer' FROM nodes WHERE id % 5 = 0`)
 	raw(t, url, `ANALYZE bmc_silences`)
+	raw(t, url, `UPDATE nodes SET console_enabled = true WHERE id % 1000 = 0`)
+	raw(t, url, `ANALYZE nodes`)
+	t.Run("consoles", func(t *testing.T) {
+		require.NotContains(t, explain(t, url, s, []store.Statement{store.ConsolesStatement()}), "Seq Scan on nodes")
+	})
 	for name, st := range store.PowerStatements() {
 		t.Run(name, func(t *testing.T) {
 			scans := explain(t, url, s, []store.Statement{st})

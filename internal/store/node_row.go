@@ -48,6 +48,7 @@ var nodeTable = newTable(
 	optional("power_read_at", "", func(n *node.Node) **time.Time { return &n.PowerReadAt }).by(onMove),
 	optionalText("boot_mode", func(n *node.Node) *string { return &n.BootMode }).by(onMove).sorted("n"),
 	optional("secure_boot", "false", func(n *node.Node) **bool { return &n.SecureBoot }).sorted("n"),
+	flag("console_enabled", func(n *node.Node) *bool { return &n.ConsoleEnabled }).sorted("n"), // EnableConsole writes it
 	flag("maintenance", func(n *node.Node) *bool { return &n.Maintenance }).by(onCreate|onPatch|onMove).
 		sortedAs("(n.maintenance OR "+quarantinedSQL+")"),
 	optionalText("maintenance_reason", func(n *node.Node) *string { return &n.MaintenanceReason }).by(onCreate|onPatch|onMove).sorted("n"),

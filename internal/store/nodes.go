@@ -177,6 +177,7 @@ func (s *Store) CreateNode(ctx context.Context, n *node.Node, secrets node.Secre
 var updateUserSQL = `
 UPDATE nodes SET ` + nodeTable.assignments(onPatch) + `,
 	maintenance_by_fault = maintenance_by_fault AND maintenance AND @maintenance AND maintenance_reason IS NOT DISTINCT FROM nullif(@maintenance_reason, ''),
+	console_enabled = console_enabled AND @has_console,
 	owed_refused = owed_refused AND NOT @mended,
 	owed_tries = CASE WHEN @mended THEN 0 ELSE owed_tries END, owed_tried_at = CASE WHEN NOT @mended THEN owed_tried_at END,
 	reached_since = CASE WHEN @mended THEN clock_timestamp() ELSE reached_since END, updated_at = clock_timestamp()
@@ -224,7 +225,7 @@ func (s *Store) ClaimNode(ctx context.Context, ident, user string, claimer share
 		if err != nil {
 			return err
 		}
-		a["id"], a["mended"] = l.ID, l.ReachedOtherwise(&before, given)
+		a["id"], a["mended"], a["has_console"] = l.ID, l.ReachedOtherwise(&before, given), l.HasConsole()
 		if claimer.Service != "" && l.InstanceUUID != "" && before.InstanceUUID != l.InstanceUUID {
 			if err := offer.check(&before, claimer.Knows); err != nil {
 				return err
@@ -248,6 +249,10 @@ func (s *Store) ClaimNode(ctx context.Context, ident, user string, claimer share
 		}
 		if before.Maintenance != l.Maintenance {
 			queueHistory(b, l.ID, maintenanceEvent(l.Maintenance, l.MaintenanceReason, user))
+		}
+		if l.ConsoleEnabled && !l.HasConsole() {
+			l.ConsoleEnabled = false
+			queueConsole(b, l.ID, false, user)
 		}
 		return nil
 	})

@@ -41,6 +41,7 @@ CREATE TABLE nodes (
     power_read_at           timestamptz,
     boot_mode               text,
     secure_boot             boolean,
+    console_enabled         boolean     NOT NULL DEFAULT false, -- a conductor is to hold the serial console open for clients
     maintenance             boolean     NOT NULL DEFAULT false,
     maintenance_reason      text,
     maintenance_by_fault    boolean     NOT NULL DEFAULT false, -- a failure has set it, and no person since
@@ -84,6 +85,7 @@ CREATE INDEX nodes_by_instance_name ON nodes (instance_name, id) WHERE instance_
 CREATE INDEX nodes_with_instance    ON nodes (id) WHERE instance_uuid IS NOT NULL;
 CREATE INDEX nodes_in_maintenance   ON nodes (id) WHERE maintenance;
 CREATE INDEX nodes_retired          ON nodes (id) WHERE retired;
+CREATE INDEX nodes_with_console     ON nodes (id) WHERE console_enabled;
 CREATE INDEX nodes_owing            ON nodes (id) WHERE owed <> '[]';
 CREATE INDEX nodes_not_enrolled     ON nodes (id) WHERE provision_state = 'enroll' AND last_error IS NOT NULL;
 -- For lists of free nodes, as a scheduler asks for them. Power state and fault change too often to be part of the predicate.
@@ -228,6 +230,21 @@ CREATE TABLE bmc_subscriptions (
 COMMENT ON TABLE bmc_subscriptions IS 'Subscriptions that conductors have to the events of BMCs. If a conductor dies, the next one that logs in to the BMC deletes them, because a BMC keeps them for ever.';
 CREATE INDEX bmc_subscriptions_by_address ON bmc_subscriptions (address);
 CREATE INDEX bmc_subscriptions_by_age ON bmc_subscriptions (opened_at);
+
+CREATE SEQUENCE console_claims;
+CREATE TABLE consoles (
+    node_id     bigint  PRIMARY KEY REFERENCES nodes (id) ON DELETE CASCADE,
+    claim       bigint  NOT NULL DEFAULT nextval('console_claims'), -- each holder has a greater one than those before it
+    conductor   text    NOT NULL,               -- the holder,
+    incarnation bigint  NOT NULL,               -- and which process of this name
+    address     text    NOT NULL DEFAULT '',    -- host:port at which it listens; '' = it could not
+    session     boolean NOT NULL DEFAULT false, -- a session with the BMC may have its console
+    error       text    NOT NULL DEFAULT '',    -- why the last try to listen or to open the BMC's console failed; '' = it did not
+    error_at    timestamptz,
+    next_at     timestamptz                     -- when it is tried again; null = with the next client
+) WITH (fillfactor = 70);
+COMMENT ON TABLE consoles IS 'Which conductor holds the serial console of a node for clients. A row counts only while its conductor is alive and the console is enabled, so nobody has to delete rows of the dead.';
+CREATE INDEX consoles_by_conductor ON consoles (conductor);
 
 CREATE TABLE node_health (
     node_id bigint      PRIMARY KEY REFERENCES nodes (id) ON DELETE CASCADE,
@@ -1258,8 +1275,8 @@ BEGIN
             CASE WHEN OLD.raid_config <> NEW.raid_config THEN 'raid_config' END,
             CASE WHEN OLD.target_raid_config <> NEW.target_raid_config THEN 'target_raid_config' END,
             CASE WHEN OLD.traits <> NEW.traits THEN 'traits' END], NULL);
-    IF changes = '{}' AND (OLD.provision_state, OLD.power_state, OLD.maintenance, OLD.maintenance_reason, OLD.fault)
-        IS NOT DISTINCT FROM (NEW.provision_state, NEW.power_state, NEW.maintenance, NEW.maintenance_reason, NEW.fault) THEN
+    IF changes = '{}' AND (OLD.provision_state, OLD.power_state, OLD.maintenance, OLD.maintenance_reason, OLD.fault, OLD.console_enabled)
+        IS NOT DISTINCT FROM (NEW.provision_state, NEW.power_state, NEW.maintenance, NEW.maintenance_reason, NEW.fault, NEW.console_enabled) THEN
         RETURN NULL;
     END IF;
     SELECT o.id, o.kind INTO held_by, held_as FROM operations o WHERE o.node_id = NEW.id AND o.ended_at IS NULL;
@@ -1277,6 +1294,10 @@ BEGIN
     IF OLD.maintenance <> NEW.maintenance OR NEW.maintenance AND (OLD.maintenance_reason, OLD.fault) IS DISTINCT FROM (NEW.maintenance_reason, NEW.fault) THEN
         types := types || 'baremetal.node.maintenance_set.end'::text;
         datas := datas || jsonb_strip_nulls(jsonb_build_object('maintenance', NEW.maintenance, 'maintenance_reason', NEW.maintenance_reason, 'fault', NEW.fault));
+    END IF;
+    IF OLD.console_enabled <> NEW.console_enabled THEN
+        types := types || 'baremetal.node.console_set.end'::text;
+        datas := datas || jsonb_build_object('console_enabled', NEW.console_enabled);
     END IF;
     IF changes <> '{}' THEN
         types := types || 'baremetal.node.update.end'::text;
@@ -1456,7 +1477,7 @@ END $$;
 CREATE TRIGGER events_written AFTER INSERT ON events FOR EACH STATEMENT EXECUTE FUNCTION events_written();
 CREATE TRIGGER tell_created AFTER INSERT ON nodes REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION tell_nodes_created();
 CREATE TRIGGER tell_deleted AFTER DELETE ON nodes REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION tell_nodes_deleted();
-CREATE TRIGGER tell_changed AFTER UPDATE OF provision_state, power_state, maintenance, maintenance_reason, fault,
+CREATE TRIGGER tell_changed AFTER UPDATE OF provision_state, power_state, maintenance, maintenance_reason, fault, console_enabled,
         name, driver, interfaces, driver_info, properties, extra, instance_info, network_data, conductor_group,
         resource_class, owner, lessee, description, shard, parent_node, chassis_uuid, instance_uuid, instance_name,
         protected, retired, automated_clean, disable_power_off, raid_config, target_raid_config, traits

@@ -34,6 +34,7 @@ const (
 	propProtocolVersion    = "ipmi_protocol_version"
 	propDisableBootTimeout = "ipmi_disable_boot_timeout"
 	propForceBootDevice    = "ipmi_force_boot_device"
+	propTerminalPort       = "ipmi_terminal_port"
 )
 
 const (
@@ -178,6 +179,7 @@ func parseInfo(m map[string]any, s bmc.Settings) (info, error) {
 	if len(out.password) > maxPassword {
 		p.refuse("%s has more than %d bytes, which is the most that IPMI 2.0 allows", propPassword, maxPassword)
 	}
+	p.number(propTerminalPort, 1, math.MaxUint16, 0) // the conductor that holds the console reads it
 	if p.boolean(propForceBootDevice, false) {
 		p.refuse("%s is true, which is not supported: Temper keeps no boot device of a node that it could set again at each power on; remove it or set it to false", propForceBootDevice)
 	}

@@ -48,8 +48,8 @@ func TestDriverInfoIsChecked(t *testing.T) {
 			[]string{"ipmi_force_boot_device is neither", "ipmi_address", "ipmi_username", "ipmi_password", "ipmi_hex_kg_key", "ipmi_priv_level", "ipmi_protocol_version", "ipmi_port", "ipmi_cipher_suite", "ipmi_disable_boot_timeout"},
 		},
 		"values": {
-			map[string]any{"ipmi_hex_kg_key": "hunter2", "ipmi_priv_level": "ROOT", "ipmi_protocol_version": "1.5", "ipmi_port": 65536.0, "ipmi_cipher_suite": "0", "ipmi_disable_boot_timeout": "maybe", "ipmi_force_boot_device": "True"},
-			[]string{"ipmi_force_boot_device is true, which is not supported", "ipmi_hex_kg_key", "ipmi_priv_level", "ipmi_protocol_version", "ipmi_port", "ipmi_cipher_suite", "ipmi_disable_boot_timeout"},
+			map[string]any{"ipmi_hex_kg_key": "hunter2", "ipmi_priv_level": "ROOT", "ipmi_protocol_version": "1.5", "ipmi_port": 65536.0, "ipmi_terminal_port": "0", "ipmi_cipher_suite": "0", "ipmi_disable_boot_timeout": "maybe", "ipmi_force_boot_device": "True"},
+			[]string{"ipmi_force_boot_device is true, which is not supported", "ipmi_terminal_port", "ipmi_hex_kg_key", "ipmi_priv_level", "ipmi_protocol_version", "ipmi_port", "ipmi_cipher_suite", "ipmi_disable_boot_timeout"},
 		},
 		"a bridge to nowhere":    {map[string]any{"ipmi_bridging": "dual"}, []string{"ipmi_target_channel", "ipmi_target_address", "ipmi_transit_channel", "ipmi_transit_address"}},
 		"a bridge of wrong kind": {map[string]any{"ipmi_bridging": "triple", "ipmi_local_address": "x"}, []string{"ipmi_bridging", "ipmi_local_address"}},
@@ -70,7 +70,7 @@ func TestDriverInfoIsChecked(t *testing.T) {
 // The properties are those of Ironic's interfaces named ipmitool, and of its console ipmitool-socat.
 func TestThePropertiesAreIronics(t *testing.T) {
 	var names []string
-	for _, p := range hardwareType().Properties {
+	for _, p := range hardwareType().AllProperties() {
 		if p.Name != bmc.PropRequestTimeout { // that is our own
 			names = append(names, strings.TrimPrefix(p.Name, "ipmi_"))
 		}
