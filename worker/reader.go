@@ -19,6 +19,9 @@ import (
 	"go.temper.dev/temper/workflows"
 )
 
+// startWithin is how long Temporal may take to accept a workflow for which a client waits.
+const startWithin = 5 * time.Second
+
 // Read has a conductor read something from n's BMC, and waits for that until ctx ends. ctx needs a deadline. Errors have the
 // kind of the conductor's error; fault.Unreachable if no conductor or BMC answered in time, and fault.Unavailable if
 // Temporal did not.
@@ -28,7 +31,9 @@ func (s Starter) Read(ctx context.Context, n *node.Node, what node.Reading) (out
 		return out, fault.New(fault.Internal, "read the %s of node %s: no deadline", what, n.UUID)
 	}
 	within := max(time.Until(until), time.Millisecond)
-	run, err := s.Client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
+	start, cancel := context.WithTimeout(ctx, startWithin)
+	defer cancel()
+	run, err := s.Client.ExecuteWorkflow(start, client.StartWorkflowOptions{
 		ID:                       fmt.Sprintf("node/%s/read/%s", n.UUID, uuid.NewString()),
 		TaskQueue:                workflows.OrchestratorQueue,
 		WorkflowExecutionTimeout: within,

@@ -2,6 +2,7 @@ package worker_test
 
 import (
 	"context"
+	"net"
 	"testing"
 	"time"
 
@@ -56,4 +57,19 @@ func TestAReadingIsAnsweredByAConductor(t *testing.T) {
 	require.Equal(t, fault.Unreachable, fault.KindOf(err), "%v", err)
 	_, err = s.Read(t.Context(), n, node.ReadBootDevice)
 	require.ErrorContains(t, err, "no deadline")
+}
+
+// A Temporal that is frozen takes no reading, and the client hears of that long before its own time is over.
+func TestAReadingIsRefusedSoonIfTemporalIsFrozen(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0") // connections are open, and nothing answers
+	require.NoError(t, err)
+	defer l.Close()
+	c, err := worker.NewLazyClient(worker.Temporal{Address: l.Addr().String(), Namespace: "temper", Identity: "test"}, zap.NewNop())
+	require.NoError(t, err)
+	defer c.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+	defer cancel()
+	_, err = worker.Starter{Client: c, Namespace: "temper"}.Read(ctx, &node.Node{UUID: "11111111-1111-1111-1111-111111111111", Driver: "redfish"}, node.ReadBootDevice)
+	require.Equal(t, fault.TemporalUnavailable, fault.CodeOf(err), "%v", err)
+	require.NoError(t, ctx.Err())
 }

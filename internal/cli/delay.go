@@ -15,6 +15,10 @@ import (
 // partsOfAnswers are the parts of Temper for which an answer of the API may have to wait.
 var partsOfAnswers = []string{"postgresql", "temporal"}
 
+// partsWithin is how long the API is asked which part is broken. It says so in three seconds, also if one of them does not answer. So a
+// command says something within five seconds.
+const partsWithin = 3500 * time.Millisecond
+
 // unexplained is after how long a command says that the API works on its request, if no part of Temper is broken.
 const unexplained = 3 * time.Second
 
@@ -62,7 +66,9 @@ func (d *delay) waits(ctx context.Context, c *client.Client, until time.Time) {
 	if asked {
 		return
 	}
-	st, err := c.Status(ctx)
+	within, cancel := context.WithTimeout(ctx, partsWithin)
+	defer cancel()
+	st, err := c.Status(within)
 	if d.tellBroken(ctx, st, err, until) {
 		return
 	}

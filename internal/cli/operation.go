@@ -102,9 +102,21 @@ func stepTable(o *client.Operation, now time.Time) table.Table {
 	g := table.New("STEP", "NAME", "STATE", "ATTEMPTS", "CONDUCTOR", "STARTED", "TOOK", "LAST ERROR").Wrap("LAST ERROR")
 	for _, s := range o.Steps {
 		g.Add(fmt.Sprint(s.Index+1), s.Name(), s.State, describeAttempts(s), s.Conductor, table.Time(s.StartedAt),
-			watch.StepDuration(o, s, now), cmp.Or(s.LastError, s.Note, describeLate(s)))
+			watch.StepDuration(o, s, now), cmp.Or(withoutError(s.LastError, o), s.Note, describeLate(s)))
 	}
 	return g
+}
+
+// withoutError returns words without the error of o, which stands above them.
+func withoutError(words string, o *client.Operation) string {
+	why := table.Clause(o.Error)
+	if why == "" || !strings.Contains(words, why) {
+		return words
+	}
+	if table.Clause(words) == why {
+		return ""
+	}
+	return strings.TrimSpace(strings.ReplaceAll(strings.ReplaceAll(words, ": "+why, ""), why, "the error above"))
 }
 
 // describeLate says of a step that was ended, and has no error, why it took unusually long; "" if it did not.
@@ -119,7 +131,7 @@ func describeLate(s client.Step) string {
 func timelineTable(o *client.Operation, timeline []client.Moment) table.Table {
 	g := table.New("AT", "AFTER", "WHAT HAPPENED")
 	for _, m := range foldHandOvers(timeline) {
-		g.Add(table.Time(m.At), table.Elapsed(o.AcceptedAt, m.At, time.Time{}), m.Text)
+		g.Add(table.Time(m.At), table.Elapsed(o.AcceptedAt, m.At, time.Time{}), withoutError(m.Text, o))
 	}
 	return g
 }

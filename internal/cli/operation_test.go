@@ -1,11 +1,16 @@
 package cli
 
 import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"go.temper.dev/temper/internal/cli/clitest"
 	"go.temper.dev/temper/internal/client"
 )
 
@@ -28,4 +33,24 @@ func TestAFailureThatIsNotTriedAgainHasNoLimit(t *testing.T) {
 	} {
 		require.Equal(t, want, describeAttempts(s))
 	}
+}
+
+// The error is told once, however many lines it is the reason of.
+func TestAnErrorIsShownOnce(t *testing.T) {
+	o := clitest.With(clitest.Operation("7", "deploy", "ended:failed", "deploy.prepare done", "deploy.write_image failed"), "error", "no disk fits.")
+	o["steps"].([]map[string]any)[1]["last_error"] = "no disk fits."
+	api := serving(t, func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/timeline") {
+			_, _ = io.WriteString(w, `{"timeline":[{"at":"2026-01-02T03:04:07+00:00","what":"step","text":"step deploy.write_image: failed: no disk fits in 2 s"},
+				{"at":"2026-01-02T03:04:17+00:00","what":"ended","text":"deploy failed after 12 s: no disk fits"}]}`)
+			return
+		}
+		_ = json.NewEncoder(w).Encode(o)
+	})
+	got := ask(t, api, "", "operation", "show", "7")
+	require.NoError(t, got.failed)
+	require.Equal(t, 1, strings.Count(got.out, "no disk fits"), got.out)
+	require.Regexp(t, `(?m)^2     deploy\.write_image  failed .* -$`, got.out)
+	require.Contains(t, got.out, "step deploy.write_image: failed in 2 s\n")
+	require.Contains(t, got.out, "deploy failed after 12 s\n")
 }

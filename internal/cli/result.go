@@ -123,7 +123,7 @@ func joinFailures[T any](all []result[T]) error {
 func (f *failures) Error() string {
 	if f.of == 1 {
 		name, trouble := f.list[0].name, f.list[0].err.Error()
-		if strings.HasPrefix(trouble, "operation "+name+" ") {
+		if strings.HasPrefix(trouble, "operation "+name+" ") || strings.HasPrefix(name, "operation ") && strings.Contains(trouble, name) {
 			return trouble
 		}
 		return name + ": " + trouble

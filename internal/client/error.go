@@ -171,6 +171,9 @@ func describe(err error) string {
 	return err.Error()
 }
 
+// unavailable begins what the API says with every 503, as Ironic does. What follows says what is unavailable.
+const unavailable = "Resource temporarily unavailable, please retry"
+
 // readError returns the error for an answer that is not a success.
 func (c *Client) readError(r request, res *http.Response) error {
 	raw, _ := io.ReadAll(io.LimitReader(res.Body, maxFault)) // what was read until then is used
@@ -180,6 +183,9 @@ func (c *Client) readError(r request, res *http.Response) error {
 	}
 	e.Code, e.Help = faultCode(raw)
 	if e.Words = FaultString(raw); e.Words != "" {
+		if meaning, general := strings.CutPrefix(e.Words, unavailable+". "); general {
+			e.Words = meaning
+		}
 		return e
 	}
 	e.Words = strings.ToLower(http.StatusText(res.StatusCode))

@@ -16,7 +16,7 @@ import (
 
 // The time limits of requests.
 const (
-	lookWithin = 5 * time.Second // so soon an outage is noticed
+	lookWithin = 4 * time.Second // so soon an outage is noticed
 	lastLook   = 2 * time.Second // when the time is up
 	maxPause   = 2 * time.Second // between two tries in an outage
 )
