@@ -74,43 +74,21 @@ func (s *Store) HearBMCEvents(ctx context.Context, ready func(), heard func(id s
 	if err != nil {
 		return mapError("hear events of BMCs", err)
 	}
-	defer func() {
-		end, cancel := context.WithTimeout(context.Background(), rollbackTime)
-		defer cancel()
-		_ = conn.Close(end) // nothing is lost with a connection that ends badly
-	}()
+	defer closeConn(conn)
 	if _, err := conn.Exec(ctx, "LISTEN temper_bmc_events"); err != nil {
 		return mapError("hear events of BMCs", err)
 	}
 	ready()
 	for {
-		n, err := waitForNotification(ctx, conn)
+		n, err := waitForNotification(ctx, conn, hearFor)
 		if err != nil {
 			return err
 		}
-		if n != "" {
-			heard(n)
+		if n != nil {
+			heard(n.Payload)
 		}
 	}
 }
 
 // hearFor is how long a connection waits before it asks whether the server is still there.
 const hearFor = time.Minute
-
-// waitForNotification returns the words of the next notification, "" if none came for some time.
-func waitForNotification(ctx context.Context, conn *pgx.Conn) (string, error) {
-	wait, cancel := context.WithTimeout(ctx, hearFor)
-	defer cancel()
-	n, err := conn.WaitForNotification(wait)
-	switch {
-	case err == nil:
-		return n.Payload, nil
-	case ctx.Err() != nil:
-		return "", ctx.Err()
-	case wait.Err() == nil:
-		return "", mapError("hear events of BMCs", err)
-	}
-	ask, cancel := context.WithTimeout(ctx, connectTimeout)
-	defer cancel()
-	return "", mapError("hear events of BMCs", conn.Ping(ask))
-}

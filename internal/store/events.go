@@ -90,34 +90,33 @@ func (s *Store) Events(ctx context.Context, q events.Query) ([]events.Event, int
 	return readEvents(ctx, s.pool, q)
 }
 
-// FollowEvents opens a connection beside the pool, which hears of new events.
+// FollowEvents returns a feed that hears of new events.
 func (s *Store) FollowEvents(ctx context.Context) (events.Feed, error) {
 	ctx, cancel := s.within(ctx)
 	defer cancel()
-	c := s.pool.Config().ConnConfig
-	c.RuntimeParams["application_name"] += " events"
-	conn, err := pgx.ConnectConfig(ctx, c)
+	line, err := s.listener.listen(ctx)
 	if err != nil {
-		return nil, mapError("follow events", err)
+		return nil, err
 	}
-	if _, err := conn.Exec(ctx, "LISTEN temper_events"); err != nil {
-		_ = conn.Close(ctx)
-		return nil, mapError("follow events", err)
-	}
-	return &eventFeed{conn: conn}, nil
+	f := &eventFeed{store: s, line: line}
+	f.heard, f.stop = line.toEvents()
+	return f, nil
 }
 
-// eventFeed is a connection that follows events.
+// eventFeed follows events.
 type eventFeed struct {
-	conn   *pgx.Conn
+	store  *Store
+	line   *line
+	heard  chan struct{}
+	stop   func()
 	leased time.Time
 }
 
 // Look tells what is written, and by whom.
 func (f *eventFeed) Look(ctx context.Context) (l events.Look, err error) {
 	if time.Since(f.leased) > followLease/4 {
-		if _, err := f.conn.Exec(ctx, followEventsSQL, args{"lease": micros(followLease)}); err != nil {
-			return l, mapError("follow events", err)
+		if _, err := f.store.exec(ctx, "follow events", followEventsSQL, args{"lease": micros(followLease)}); err != nil {
+			return l, err
 		}
 		f.leased = time.Now()
 	}
@@ -125,25 +124,30 @@ func (f *eventFeed) Look(ctx context.Context) (l events.Look, err error) {
 	b.Queue(writtenEventsSQL).QueryRow(func(r pgx.Row) error { return r.Scan(&l.Written) })
 	b.Queue(eventWritersSQL).Query(collect(&l.Writers, func(r pgx.Row) (w string, err error) { return w, r.Scan(&w) }))
 	b.Queue(deletedEventsSQL).QueryRow(func(r pgx.Row) error { return r.Scan(&l.Deleted) })
-	return l, mapError("follow events", f.conn.SendBatch(ctx, b).Close())
+	return l, mapError("follow events", f.store.pool.SendBatch(ctx, b).Close())
 }
 
-// Events is Store.Events over this connection.
+// Events is Store.Events.
 func (f *eventFeed) Events(ctx context.Context, q events.Query) ([]events.Event, int64, error) {
-	return readEvents(ctx, f.conn, q)
+	return f.store.Events(ctx, q)
 }
 
 // Wait returns when new events were announced.
 func (f *eventFeed) Wait(ctx context.Context) error {
-	_, err := f.conn.WaitForNotification(ctx)
-	return err
+	select {
+	case <-f.heard:
+		return nil
+	case <-f.line.over:
+		return f.line.err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
-// Close closes the connection.
+// Close ends the feed.
 func (f *eventFeed) Close() {
-	ctx, cancel := context.WithTimeout(context.Background(), rollbackTime)
-	defer cancel()
-	_ = f.conn.Close(ctx) // nothing is lost with a connection that ends badly
+	f.stop()
+	f.store.listener.leave(f.line)
 }
 
 // The bounds of one reconciliation: events deleted by a statement, and statements.

@@ -68,6 +68,8 @@ type Store struct {
 	computeLease      time.Duration
 	withhold          bool       // nodes in critical health
 	publishing        sync.Mutex // PublishShares, one at a time
+	listener          *listener
+	ends              endsLease
 }
 
 // Open makes the pool. It does not connect: a database that is away at start
@@ -109,7 +111,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 		return nil, fault.New(fault.Invalid, "database: %w", redact(err, c.URL))
 	}
 	return &Store{
-		pool: pool, sealer: seal, url: c.URL, deadline: statement + connectTimeout,
+		pool: pool, listener: newListener(func(ctx context.Context) (*pgx.Conn, error) { return connectToListen(ctx, pool) }), sealer: seal, url: c.URL, deadline: statement + connectTimeout,
 		conductorTimeout:  orDefault(c.ConductorTimeout, defaultConductor),
 		conductorInterval: orDefault(c.ConductorInterval, defaultInterval),
 		computeLease:      orDefault(c.ComputeLease, ComputeLease),
@@ -118,7 +120,10 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 }
 
 // Close gives all connections back.
-func (s *Store) Close() { s.pool.Close() }
+func (s *Store) Close() {
+	s.listener.close()
+	s.pool.Close()
+}
 
 // Ready reports whether the database answers and has the schema of this program.
 func (s *Store) Ready(ctx context.Context) error {

@@ -1188,9 +1188,10 @@ CREATE TABLE events (
 COMMENT ON TABLE events IS 'The latest events. Triggers write them in the transaction of the change. They have no values of secrets, and no dictionaries of nodes.';
 
 CREATE TABLE event_feed (
-    one             boolean PRIMARY KEY DEFAULT true CHECK (one),
-    deleted_through bigint NOT NULL DEFAULT 0, -- events up to this number may have been deleted
-    followed_until  timestamptz                -- until then somebody may follow the events and has to be notified; null = nobody ever did
+    one              boolean PRIMARY KEY DEFAULT true CHECK (one),
+    deleted_through  bigint NOT NULL DEFAULT 0, -- events up to this number may have been deleted
+    followed_until   timestamptz,               -- until then somebody may follow the events and has to be notified; null = nobody ever did
+    ends_heard_until timestamptz                -- until then requests may wait for the end of an operation; null = none ever did
 ) WITH (fillfactor = 10);
 COMMENT ON TABLE event_feed IS 'One row: what readers and writers of events have to know of each other.';
 INSERT INTO event_feed DEFAULT VALUES;
@@ -1455,6 +1456,9 @@ BEGIN
         datas := datas || jsonb_strip_nulls(jsonb_build_object('waiting_for', nullif(NEW.waiting_for, ''), 'waiting_until', NEW.waiting_until, 'stalled', nullif(NEW.stalled, '')));
     END IF;
     IF OLD.ended_at IS NULL AND NEW.ended_at IS NOT NULL THEN
+        IF EXISTS (SELECT FROM event_feed f WHERE f.ends_heard_until > clock_timestamp()) THEN
+            PERFORM pg_notify('temper_operation_ended', NEW.node_uuid::text);
+        END IF;
         types := types || 'operation.ended'::text;
         datas := datas || jsonb_strip_nulls(jsonb_build_object('outcome', NEW.outcome, 'error', NEW.error));
         IF NEW.power_target <> '' THEN
