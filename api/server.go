@@ -89,6 +89,9 @@ type Config struct {
 	// AnswerWithin is how long a request to the management interface, and a reading of a BMC, is waited for. Clients get an
 	// error then, and the operation goes on. Default 25 s.
 	AnswerWithin time.Duration
+	// NodeLockedWait is how long a request that meets a short operation, such as a change of power, waits for its end. Default:
+	// it is refused at once.
+	NodeLockedWait time.Duration
 	// MaxLimit bounds the length of every list and is its default. Default 1000.
 	MaxLimit int
 
@@ -207,6 +210,7 @@ func New(c Config) (*Server, error) {
 	service := intent.New(intent.Config{
 		Store: c.Store, Operations: c.Operations, Drivers: c.Drivers, WorkflowURL: c.WorkflowURL, Now: c.Now,
 		StartTimeout: c.StartTimeout, AnswerWithin: c.AnswerWithin, HardwareDeadline: c.HardwareDeadline, Safe: c.Safe, MaxLimit: c.MaxLimit,
+		NodeLockedWait: c.NodeLockedWait, Log: c.Log,
 		AutomatedClean: c.AutomatedClean, DedicatedNodes: c.DedicatedNodes, AutomaticLessee: c.AutomaticLessee,
 		OnFailure: c.OnFailure, Images: c.Images, ProbeImage: c.ProbeImage,
 	})

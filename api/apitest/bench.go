@@ -32,7 +32,7 @@ type Bench struct {
 	Last       *Answer // of the last request, those of Serve aside
 	User       string  // name:password of every request; "" = none
 
-	url string // of the database
+	url, keyset string // of the database
 }
 
 // New starts an API without conductors. An orchestrator counts as alive. change may alter its configuration.
@@ -40,13 +40,24 @@ func New(t *testing.T, change ...func(*api.Config)) *Bench {
 	t.Helper()
 	keyset, err := store.NewKeyset()
 	require.NoError(t, err)
-	url := testenv.Postgres(t)
+	b := serve(t, testenv.Postgres(t), keyset, change)
+	_, err = b.Store.SeeProcess(t.Context(), coverage.Process{Role: coverage.RoleOrchestrator, Name: "o1"}, true)
+	require.NoError(t, err)
+	return b
+}
+
+// Another starts another API process over the same database.
+func (b *Bench) Another(change ...func(*api.Config)) *Bench {
+	b.T.Helper()
+	return serve(b.T, b.url, b.keyset, change)
+}
+
+func serve(t *testing.T, url, keyset string, change []func(*api.Config)) *Bench {
+	t.Helper()
 	st, err := store.Open(t.Context(), store.Config{URL: url, Keyset: keyset, MaxConns: 4, ConductorTimeout: alive, ComputeLease: alive})
 	require.NoError(t, err)
 	t.Cleanup(st.Close)
-	_, err = st.SeeProcess(t.Context(), coverage.Process{Role: coverage.RoleOrchestrator, Name: "o1"}, true)
-	require.NoError(t, err)
-	b := &Bench{T: t, url: url, Store: st, Operations: &Operations{}}
+	b := &Bench{T: t, url: url, keyset: keyset, Store: st, Operations: &Operations{}}
 	c := api.Config{
 		Webhooks: webhook.NewSender(dial.Reach{Loopback: true}),
 		Store:    st, Operations: b.Operations, Drivers: Drivers{}, PublicURL: "http://temper.test:6385", AutomatedClean: true,

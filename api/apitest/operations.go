@@ -17,6 +17,8 @@ type Operations struct {
 	Run      node.RunStatus  // what Status answers
 	Newest   *node.RunStatus // what Status answers for the newest run, where that is another one
 	OnStatus func()          // is called in Status; may be nil
+	// OnStart is called when an operation was started; may be nil.
+	OnStart func(*node.Operation)
 	// OnAwait is called in Await; nil = the workflow does not end.
 	OnAwait func(*node.Operation)
 	Reading node.BMCReading // what Read answers, unless ReadErr is set
@@ -32,6 +34,9 @@ func (o *Operations) Start(_ context.Context, op *node.Operation) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.started = append(o.started, op.ID)
+	if o.OnStart != nil {
+		o.OnStart(op)
+	}
 	return o.Err
 }
 

@@ -134,6 +134,7 @@ func (s *Service) imageOf(ctx context.Context, p *Provision, ident string, fl *F
 	if err != nil {
 		return CheckedImage{}, err
 	}
+	n = s.unheld(n)
 	if r, err := s.Decide(p, n, fl); err != nil || r.Open == nil {
 		return CheckedImage{}, nil //nolint:nilerr // it is decided again under the lock
 	}
@@ -148,8 +149,11 @@ func (s *Service) RetriedImage(ctx context.Context, old *node.Operation) (Checke
 		return CheckedImage{}, nil
 	}
 	n, err := s.Store.Node(ctx, old.NodeUUID)
-	if err != nil || n.Operation != nil { // it is refused anyway
+	if err != nil {
 		return CheckedImage{}, err
+	}
+	if n = s.unheld(n); n.Operation != nil { // it is refused anyway
+		return CheckedImage{}, nil
 	}
 	check, err := s.TryImage(ctx, &Provision{Verb: v}, n)
 	return CheckedImage{check, n.InstanceInfo, n.Properties}, err

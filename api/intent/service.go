@@ -4,7 +4,10 @@ import (
 	"context"
 	"time"
 
+	"go.uber.org/zap"
+
 	"go.temper.dev/temper/internal/image"
+	"go.temper.dev/temper/internal/lockwait"
 	"go.temper.dev/temper/internal/node"
 )
 
@@ -23,6 +26,8 @@ type Config struct {
 	HardwareDeadline time.Duration
 	Safe             time.Duration
 	MaxLimit         int
+	NodeLockedWait   time.Duration // how long a request waits for the end of a short operation; 0 = it is refused at once
+	Log              *zap.Logger
 
 	AutomatedClean  bool
 	DedicatedNodes  bool
@@ -35,7 +40,12 @@ type Config struct {
 }
 
 // Service is what handlers are built on. It is safe for concurrent use.
-type Service struct{ Config }
+type Service struct {
+	Config
+	queues *lockwait.Queues
+}
 
 // New makes a Service.
-func New(c Config) *Service { return &Service{c} }
+func New(c Config) *Service {
+	return &Service{c, lockwait.New(lockwait.Config{Ends: c.Store, Wait: c.NodeLockedWait, Log: c.Log})}
+}

@@ -7,6 +7,7 @@ import (
 	"go.temper.dev/temper/internal/coverage"
 	"go.temper.dev/temper/internal/events"
 	"go.temper.dev/temper/internal/inventory"
+	"go.temper.dev/temper/internal/lockwait"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/internal/share"
 	"go.temper.dev/temper/internal/webhook"
@@ -33,6 +34,7 @@ type Store interface {
 	ComputeStore
 	WebhookStore
 	events.Source
+	lockwait.Ends
 }
 
 // WebhookStore keeps the webhooks and what was given up for them.
@@ -175,9 +177,10 @@ type VolumeStore interface {
 type AllocationStore interface {
 	Allocations(ctx context.Context, f node.AllocationFilter, p node.Page) ([]node.Allocation, error)
 	Allocation(ctx context.Context, ident string) (*node.Allocation, error)
-	// Allocate finds a node for a, or records in a why there is none. With dedicated, a
-	// node with an owner or lessee is only for these and for requests that name it.
-	Allocate(ctx context.Context, a *node.Allocation, dedicated bool, user string) error
+	// Allocate finds a node for a, or records in a why there is none. If the search is patient
+	// and a node would fit that is held briefly, it records nothing, and the error is
+	// node.HeldBriefly.
+	Allocate(ctx context.Context, a *node.Allocation, search node.AllocationSearch, user string) error
 	// Backfill records an allocation for a node that is in use.
 	Backfill(ctx context.Context, node string, a *node.Allocation, user string, allow func(*node.Node) error) error
 	UpdateAllocation(ctx context.Context, ident string, edit func(*node.Allocation) error) (*node.Allocation, error)

@@ -12,6 +12,7 @@ import (
 	"go.temper.dev/temper/api/format"
 	"go.temper.dev/temper/api/httpd"
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/lockwait"
 	"go.temper.dev/temper/internal/node"
 )
 
@@ -83,17 +84,23 @@ func (s *Service) Submit(c *gin.Context, a Asked) (*node.Operation, *Fleet, erro
 	if err != nil {
 		return nil, nil, err
 	}
-	var opened, joined bool
-	o, repeated, err := s.Store.RequestOnce(ctx, ident, a.Once, func(n *node.Node) (*node.Request, error) {
-		r, err := a.Decide(n, fl)
-		if err == nil && r.Open != nil {
-			err = image.Refusal(n)
-		}
-		if err != nil {
-			return nil, Helped(err, n, a.Event)
-		}
-		r.User, opened, joined = httpd.User(c), r.Open != nil, r.Join
-		return r, nil
+	var o *node.Operation
+	var opened, joined, repeated bool
+	err = s.InTurn(ctx, fl, func(t *lockwait.Turn) (err error) {
+		o, repeated, err = s.Store.RequestOnce(ctx, ident, a.Once, func(n *node.Node) (r *node.Request, err error) {
+			err = s.Admit(t, n, func(n *node.Node) (err error) {
+				r, err = s.decide(c, a, n, fl, image)
+				return err
+			})
+			if err == nil && r.Join {
+				err = s.InOrder(t, n)
+			}
+			if err == nil {
+				opened, joined = r.Open != nil, r.Join
+			}
+			return r, err
+		})
+		return err
 	})
 	if err != nil || o == nil {
 		return nil, fl, err
@@ -118,4 +125,17 @@ func (s *Service) Submit(c *gin.Context, a Asked) (*node.Operation, *Fleet, erro
 		s.Nudge(c, o)
 	}
 	return o, fl, nil
+}
+
+// decide returns what a does to n, or why it is refused, with what can be done about that.
+func (s *Service) decide(c *gin.Context, a Asked, n *node.Node, fl *Fleet, image CheckedImage) (*node.Request, error) {
+	r, err := a.Decide(n, fl)
+	if err == nil && r.Open != nil {
+		err = image.Refusal(n)
+	}
+	if err != nil {
+		return nil, Helped(err, n, a.Event)
+	}
+	r.User = httpd.User(c)
+	return r, nil
 }

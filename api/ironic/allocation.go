@@ -10,6 +10,7 @@ import (
 	"go.temper.dev/temper/api/httpd"
 	"go.temper.dev/temper/internal/admission"
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/lockwait"
 	"go.temper.dev/temper/internal/node"
 )
 
@@ -176,7 +177,9 @@ func (s *Server) deallocate(c *gin.Context, a *node.Allocation) (int, any, error
 	if err != nil {
 		return 0, nil, err
 	}
-	return http.StatusNoContent, nil, s.Store.DeleteAllocation(ctx, a.UUID, httpd.User(c), func(n *node.Node) error {
-		return admission.Deallocate(n, fl.Reservation(n))
+	return http.StatusNoContent, nil, s.InTurn(ctx, fl, func(t *lockwait.Turn) error {
+		return s.Store.DeleteAllocation(ctx, a.UUID, httpd.User(c), func(n *node.Node) error {
+			return s.Admit(t, n, func(n *node.Node) error { return admission.Deallocate(n, fl.Reservation(n)) })
+		})
 	})
 }

@@ -13,6 +13,7 @@ import (
 	"go.temper.dev/temper/api/httpd"
 	"go.temper.dev/temper/internal/admission"
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/lockwait"
 	"go.temper.dev/temper/internal/node"
 )
 
@@ -40,7 +41,9 @@ func (s *Server) createAllocation(c *gin.Context) (int, any, error) {
 	if ident := in.Text("node"); ident != "" {
 		err = s.backfill(c, ident, a)
 	} else {
-		err = s.Store.Allocate(ctx, a, s.DedicatedNodes, httpd.User(c))
+		err = s.InTurn(ctx, nil, func(t *lockwait.Turn) error {
+			return s.Store.Allocate(ctx, a, node.AllocationSearch{Dedicated: s.DedicatedNodes, Patient: t.Patient()}, httpd.User(c))
+		})
 	}
 	if err != nil {
 		return 0, nil, err
@@ -152,17 +155,19 @@ func (s *Server) backfill(c *gin.Context, ident string, a *node.Allocation) erro
 	if err != nil {
 		return err
 	}
-	return s.Store.Backfill(c.Request.Context(), n.UUID, a, httpd.User(c), func(n *node.Node) error {
-		if a.ResourceClass == "" {
-			a.ResourceClass = n.ResourceClass
-		}
-		if a.UUID == "" {
-			a.UUID = n.InstanceUUID
-		}
-		if a.UUID == "" {
-			a.UUID = uuid.NewString()
-		}
-		return admission.Backfill(n, a, fl.Reservation(n))
+	return s.InTurn(c.Request.Context(), fl, func(t *lockwait.Turn) error {
+		return s.Store.Backfill(c.Request.Context(), n.UUID, a, httpd.User(c), func(n *node.Node) error {
+			if a.ResourceClass == "" {
+				a.ResourceClass = n.ResourceClass
+			}
+			if a.UUID == "" {
+				a.UUID = n.InstanceUUID
+			}
+			if a.UUID == "" {
+				a.UUID = uuid.NewString()
+			}
+			return s.Admit(t, n, func(n *node.Node) error { return admission.Backfill(n, a, fl.Reservation(n)) })
+		})
 	})
 }
 

@@ -10,6 +10,7 @@ import (
 	"go.temper.dev/temper/api/httpd"
 	"go.temper.dev/temper/api/intent"
 	"go.temper.dev/temper/internal/admission"
+	"go.temper.dev/temper/internal/lockwait"
 	"go.temper.dev/temper/internal/node"
 )
 
@@ -27,12 +28,16 @@ func (s *Server) deleteNode(c *gin.Context) (int, any, error) {
 	}
 	var uuid string
 	var open *node.Operation
-	err = s.Store.DeleteNode(ctx, ident, httpd.User(c), func(n *node.Node) error {
-		uuid, open = n.UUID, n.Operation
-		if n.Maintenance && fl.Orphaned(n) {
-			return admission.Delete(n, "")
-		}
-		return intent.Helped(admission.Delete(n, fl.Reservation(n)), n, "")
+	err = s.InTurn(ctx, fl, func(t *lockwait.Turn) error {
+		return s.Store.DeleteNode(ctx, ident, httpd.User(c), func(n *node.Node) error {
+			uuid, open = n.UUID, n.Operation
+			return s.Admit(t, n, func(n *node.Node) error {
+				if n.Maintenance && fl.Orphaned(n) {
+					return admission.Delete(n, "")
+				}
+				return intent.Helped(admission.Delete(n, fl.Reservation(n)), n, "")
+			})
+		})
 	})
 	if err != nil {
 		return 0, nil, err

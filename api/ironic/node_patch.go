@@ -1,6 +1,7 @@
 package ironic
 
 import (
+	"context"
 	"net/http"
 	"slices"
 
@@ -12,6 +13,7 @@ import (
 	"go.temper.dev/temper/api/intent"
 	"go.temper.dev/temper/internal/admission"
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/lockwait"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/internal/share"
 )
@@ -48,11 +50,7 @@ func (s *Server) patchNode(c *gin.Context) (int, any, error) {
 	if service != "" && !node.ValidServiceName(service) {
 		return 0, nil, fault.New(fault.Invalid, "%s names no compute service: %s", intent.HeaderCompute, format.Clip(service))
 	}
-	n, err := s.Store.ClaimNode(ctx, ident, httpd.User(c), share.Claimer{Service: service, Knows: p.knows}, func(n *node.Node) (node.Secrets, error) {
-		before := *n
-		secrets, err := s.patch(p, n)
-		return secrets, intent.Helped(err, &before, "")
-	})
+	n, err := s.claim(c, ident, p, share.Claimer{Service: service, Knows: p.knows})
 	if err != nil {
 		return 0, nil, err
 	}
@@ -61,6 +59,41 @@ func (s *Server) patchNode(c *gin.Context) (int, any, error) {
 		s.TellPaused(c, n.Operation)
 	}
 	return http.StatusOK, s.render(c, s.viewOf(c, n, p.fleet), nodeAttributes.UpTo(p.minor), true), nil
+}
+
+// claim carries out the patch when it is the request's turn.
+func (s *Server) claim(c *gin.Context, ident string, p *nodePatch, by share.Claimer) (n *node.Node, err error) {
+	ctx := c.Request.Context()
+	err = s.InTurn(ctx, p.fleet, func(t *lockwait.Turn) (err error) {
+		n, err = s.Store.ClaimNode(ctx, ident, httpd.User(c), by, func(n *node.Node) (secrets node.Secrets, err error) {
+			return secrets, s.Admit(t, n, func(n *node.Node) (err error) {
+				before := *n
+				secrets, err = s.patch(p, n)
+				return intent.Helped(err, &before, "")
+			})
+		})
+		if t.Again() || !lockwait.IsBrief(err) {
+			return err
+		}
+		if taken := s.instanceTaken(ctx, p.instance()); taken != nil {
+			return taken // Ironic refuses the second claim of an instance at once
+		}
+		return err
+	})
+	return n, err
+}
+
+// instanceTaken returns an error if a node has the instance, so that a PATCH that gives it to another one would fail after its
+// wait. instance may be "".
+func (s *Server) instanceTaken(ctx context.Context, instance string) error {
+	if instance == "" {
+		return nil
+	}
+	has, err := s.Store.Nodes(ctx, node.Filter{InstanceUUID: &instance, IncludeChildren: true}, node.Page{Limit: 1})
+	if err == nil && len(has) > 0 {
+		err = fault.Coded(fault.AlreadyExists, node.InstanceTaken, instance)
+	}
+	return err
 }
 
 func readNodePatch(c *gin.Context) (*nodePatch, error) {
@@ -94,14 +127,19 @@ func readNodePatch(c *gin.Context) (*nodePatch, error) {
 func (p *nodePatch) touches(root string) bool { return slices.Contains(p.roots, root) }
 
 // parent is the parent_node that the patch sets; "" = none.
-func (p *nodePatch) parent() string {
-	parent := ""
+func (p *nodePatch) parent() string { return node.CanonicalUUID(p.sets("/parent_node")) }
+
+// instance is the instance_uuid that the patch sets; "" = none.
+func (p *nodePatch) instance() string { return node.CanonicalUUID(p.sets("/instance_uuid")) }
+
+// sets returns the text that the patch writes to a path last; "" = none.
+func (p *nodePatch) sets(path string) (text string) {
 	for _, op := range p.ops {
-		if op.Path == "/parent_node" {
-			parent, _ = op.Value.(string)
+		if op.Path == path {
+			text, _ = op.Value.(string)
 		}
 	}
-	return node.CanonicalUUID(parent)
+	return text
 }
 
 // onlyFreesInstance is the one change that maintenance allows at any time.

@@ -9,6 +9,7 @@ import (
 
 	"go.temper.dev/temper/api/format"
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/lockwait"
 	"go.temper.dev/temper/internal/node"
 )
 
@@ -30,10 +31,6 @@ func (s *Server) patchPort(c *gin.Context) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	n, err := s.Store.Node(ctx, port.NodeUUID)
-	if err != nil {
-		return 0, nil, err
-	}
 	fl, err := s.Fleet(ctx)
 	if err != nil {
 		return 0, nil, err
@@ -47,16 +44,27 @@ func (s *Server) patchPort(c *gin.Context) (int, any, error) {
 			return 0, nil, err
 		}
 	}
-	held := fl.Reservation(n)
-	port, err = s.Store.UpdatePort(ctx, port.UUID, func(p *node.Port) error {
-		before := *p
-		if err := portAttributes.Apply(ops, &before, p); err != nil {
+	err = s.InTurn(ctx, fl, func(t *lockwait.Turn) error {
+		n, err := s.Store.Node(ctx, port.NodeUUID)
+		if err != nil {
 			return err
 		}
-		if err := checkPort(p, format.Minor(c)); err != nil {
-			return err
+		changed, err := s.Store.UpdatePort(ctx, port.UUID, func(p *node.Port) error {
+			before := *p
+			if err := portAttributes.Apply(ops, &before, p); err != nil {
+				return err
+			}
+			if err := checkPort(p, format.Minor(c)); err != nil {
+				return err
+			}
+			return s.Admit(t, n, func(n *node.Node) error {
+				return portChangeAllowed(n, &before, p, format.Minor(c), fl.Reservation(n))
+			})
+		})
+		if err == nil {
+			port = changed
 		}
-		return portChangeAllowed(n, &before, p, format.Minor(c), held)
+		return err
 	})
 	if err != nil {
 		return 0, nil, format.NotFoundIsInvalid(err)

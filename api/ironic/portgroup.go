@@ -10,6 +10,7 @@ import (
 
 	"go.temper.dev/temper/api/format"
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/lockwait"
 	"go.temper.dev/temper/internal/node"
 )
 
@@ -176,18 +177,23 @@ func (s *Server) patchPortgroup(c *gin.Context) (int, any, error) {
 		return 0, nil, err
 	}
 	ctx := c.Request.Context()
-	n, err := s.Store.Node(ctx, p.after.NodeUUID)
-	if err != nil {
-		return 0, nil, format.NotFoundIsInvalid(err)
-	}
 	fl, err := s.Fleet(ctx)
 	if err != nil {
 		return 0, nil, err
 	}
-	held, minor := fl.Reservation(n), format.Minor(c)
-	g, err := s.Store.UpdatePortgroup(ctx, p.before.UUID, portgroupResource.apply(p, func(before, after *node.Portgroup) error {
-		return portgroupChangeAllowed(n, before, after, minor, held)
-	}))
+	var g *node.Portgroup
+	err = s.InTurn(ctx, fl, func(t *lockwait.Turn) error {
+		n, err := s.Store.Node(ctx, p.after.NodeUUID)
+		if err != nil {
+			return format.NotFoundIsInvalid(err)
+		}
+		g, err = s.Store.UpdatePortgroup(ctx, p.before.UUID, portgroupResource.apply(p, func(before, after *node.Portgroup) error {
+			return s.Admit(t, n, func(n *node.Node) error {
+				return portgroupChangeAllowed(n, before, after, format.Minor(c), fl.Reservation(n))
+			})
+		}))
+		return err
+	})
 	if err != nil {
 		return 0, nil, err
 	}

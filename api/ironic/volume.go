@@ -8,6 +8,8 @@ import (
 
 	"go.temper.dev/temper/api/format"
 	"go.temper.dev/temper/internal/admission"
+	"go.temper.dev/temper/internal/lockwait"
+	"go.temper.dev/temper/internal/node"
 )
 
 // Volume connectors and targets are records for clients: the storage interface noop, the only one, connects no volume.
@@ -67,13 +69,16 @@ func volumesOf[T any](s *Server, c *gin.Context, r *resource[T]) (l *listing[T],
 
 // mayChangeVolume refuses a change (what) of a volume connector or target while the node uuid is held, or is not powered off.
 func (s *Server) mayChangeVolume(c *gin.Context, uuid, what string) error {
-	n, err := s.Store.Node(c.Request.Context(), uuid)
-	if err != nil {
-		return format.NotFoundIsInvalid(err)
-	}
-	fl, err := s.Fleet(c.Request.Context())
+	ctx := c.Request.Context()
+	fl, err := s.Fleet(ctx)
 	if err != nil {
 		return err
 	}
-	return admission.VolumeChange(n, what, fl.Reservation(n))
+	return s.InTurn(ctx, fl, func(t *lockwait.Turn) error {
+		n, err := s.Store.Node(ctx, uuid)
+		if err != nil {
+			return format.NotFoundIsInvalid(err)
+		}
+		return s.Admit(t, n, func(n *node.Node) error { return admission.VolumeChange(n, what, fl.Reservation(n)) })
+	})
 }

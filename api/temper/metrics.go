@@ -132,6 +132,30 @@ func (v eventCollector) Collect(to chan<- prometheus.Metric) {
 }
 
 var (
+	lockWaiters = prometheus.NewDesc("temper_node_locked_waiters", "Requests of this API process that wait for the end of an operation that holds their node for a moment.", nil, nil)
+	lockWaits   = prometheus.NewDesc("temper_node_locked_waits_total",
+		"Requests that met such an operation, by what became of them: answered after the wait, timed_out with 409, refused with 409 at once because too many waited, left by their client.", []string{"outcome"}, nil)
+)
+
+// lockCollector tells of the requests that wait for nodes.
+type lockCollector struct{ service *intent.Service }
+
+// Describe is of prometheus.Collector.
+func (lockCollector) Describe(to chan<- *prometheus.Desc) {
+	to <- lockWaiters
+	to <- lockWaits
+}
+
+// Collect is of prometheus.Collector.
+func (v lockCollector) Collect(to chan<- prometheus.Metric) {
+	now := v.service.LockWaits()
+	to <- prometheus.MustNewConstMetric(lockWaiters, prometheus.GaugeValue, float64(now.Waiting))
+	for outcome, n := range map[string]int64{"answered": now.Answered, "timed_out": now.TimedOut, "refused": now.Refused, "left": now.Left} {
+		to <- prometheus.MustNewConstMetric(lockWaits, prometheus.CounterValue, float64(n), outcome)
+	}
+}
+
+var (
 	webhookDeliveries = prometheus.NewDesc("temper_webhook_deliveries_total", "Events that the endpoint of a webhook has taken. Every API process tells the same.", []string{"webhook"}, nil)
 	webhookFailures   = prometheus.NewDesc("temper_webhook_failures_total", "Tries that failed, by webhook.", []string{"webhook"}, nil)
 	webhookDead       = prometheus.NewDesc("temper_webhook_dead_letters", "Events that were given up and are kept, by webhook.", []string{"webhook"}, nil)

@@ -10,6 +10,7 @@ import (
 	"go.temper.dev/temper/api/httpd"
 	"go.temper.dev/temper/api/intent"
 	"go.temper.dev/temper/internal/admission"
+	"go.temper.dev/temper/internal/lockwait"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/internal/plan"
 )
@@ -38,12 +39,17 @@ func (s *Server) retryOperation(c *gin.Context) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	o, err := s.Store.Retry(ctx, id, func(n *node.Node, old *node.Operation, newest bool) (*node.Request, error) {
-		r, err := s.decideRetry(n, old, newest, fl, httpd.By(c), reason)
-		if err == nil {
-			err = image.Refusal(n)
-		}
-		return r, intent.Helped(err, n, node.EventOf(old.Kind))
+	var o *node.Operation
+	err = s.InTurn(ctx, fl, func(t *lockwait.Turn) (err error) {
+		o, err = s.Store.Retry(ctx, id, func(n *node.Node, old *node.Operation, newest bool) (r *node.Request, err error) {
+			return r, s.Admit(t, n, func(n *node.Node) (err error) {
+				if r, err = s.decideRetry(n, old, newest, fl, httpd.By(c), reason); err == nil {
+					err = image.Refusal(n)
+				}
+				return intent.Helped(err, n, node.EventOf(old.Kind))
+			})
+		})
+		return err
 	})
 	if err != nil {
 		return 0, nil, err

@@ -37,7 +37,7 @@ type Server struct {
 func New(s *intent.Service, c Config, metrics prometheus.Registerer) (*Server, error) {
 	out := &Server{Service: s, Config: c, bmcEvents: newBMCEventLimits()}
 	if metrics != nil {
-		for _, m := range []prometheus.Collector{quarantineCollector{s.Store}, fleetCollector{s.Store}, partCollector{out}, eventCollector{c.Events}, webhookCollector{s.Store}} {
+		for _, m := range []prometheus.Collector{quarantineCollector{s.Store}, fleetCollector{s.Store}, partCollector{out}, eventCollector{c.Events}, lockCollector{s}, webhookCollector{s.Store}} {
 			if err := metrics.Register(m); err != nil {
 				return nil, err
 			}

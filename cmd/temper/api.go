@@ -76,8 +76,9 @@ func runAPI(ctx context.Context, p *process, r *config.API) error {
 		Log: p.log, Metrics: p.metrics, Ready: p.health, Ask: dependencies.Ask, Version: buildinfo.Version(), Settings: p.settingsFile, Reconcile: schedule.Trigger, WorkflowURL: workflowURL(r.UIURL, r.Namespace), PublicURL: r.PublicURL,
 		AutomatedClean: r.AutomatedClean, DedicatedNodes: r.DedicatedNodes, AutomaticLessee: r.AutomaticLessee, Images: policy, ProbeImage: image.NewProber(images).Probe, Webhooks: hooks,
 		OnFailure: node.OnFailure(r.OnFailure), Safe: config.Safe(r.Liveness, r.Patience), HardwareDeadline: r.BMCRequest,
-		ReconcileLate: 3*r.ReconcileInterval + reconcileSlack,
-		EventStreams:  r.Following.Streams, EventStreamsPerUser: r.Following.PerUser,
+		ReconcileLate:  3*r.ReconcileInterval + reconcileSlack,
+		NodeLockedWait: r.NodeLockedWait,
+		EventStreams:   r.Following.Streams, EventStreamsPerUser: r.Following.PerUser,
 		Agent: api.AgentSettings{Callback: to.callbacks},
 	})
 	if err != nil {

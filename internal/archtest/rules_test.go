@@ -53,6 +53,8 @@ var rules = []rule{
 
 	{at: "internal/events", ours: []string{"internal/fault", "internal/mask"}, never: []string{temporal, pgx, gin, gofish}, why: "the order of events, wherever they are stored"},
 
+	{at: "internal/lockwait", ours: []string{"internal/node"}, never: []string{temporal, pgx, gin, gofish}, why: "who waits in which order, whoever hears of the ends"},
+
 	{at: "internal/webhook", ours: []string{"internal/dial", "internal/events", "internal/fault", "internal/mask", "internal/text"}, never: []string{temporal, pgx, gin, gofish}, why: "events go out, wherever they are stored"},
 
 	{at: "internal/bmc", ours: []string{"internal/dial", "internal/fault", "internal/node"}, never: []string{temporal, pgx, gin, gofish}, why: "a vocabulary, not a protocol"},
@@ -109,15 +111,15 @@ var rules = []rule{
 		never: []string{temporal, pgx, gofish}, why: "a server of routes, whatever is behind them",
 	},
 	{
-		at: "api/intent", ours: []string{"api/format", "api/httpd", "internal/admission", "internal/coverage", "internal/events", "internal/explain", "internal/fault", "internal/help", "internal/image", "internal/inventory", "internal/mask", "internal/node", "internal/plan", "internal/ring", "internal/secret", "internal/share", "internal/text", "internal/webhook"},
+		at: "api/intent", ours: []string{"internal/closing", "internal/lockwait", "api/format", "api/httpd", "internal/admission", "internal/coverage", "internal/events", "internal/explain", "internal/fault", "internal/help", "internal/image", "internal/inventory", "internal/mask", "internal/node", "internal/plan", "internal/ring", "internal/secret", "internal/share", "internal/text", "internal/webhook"},
 		never: []string{temporal, pgx, gofish}, why: "what is asked of a node, not how it is carried out",
 	},
 	{
-		at: "api/ironic", ours: []string{"api/format", "api/httpd", "api/intent", "internal/admission", "internal/agent", "internal/configdrive", "internal/coverage", "internal/fault", "internal/jsonlimit", "internal/mask", "internal/node", "internal/share", "internal/text"},
+		at: "api/ironic", ours: []string{"internal/lockwait", "api/format", "api/httpd", "api/intent", "internal/admission", "internal/agent", "internal/configdrive", "internal/coverage", "internal/fault", "internal/jsonlimit", "internal/mask", "internal/node", "internal/share", "internal/text"},
 		never: []string{temporal, pgx, gofish}, why: "Ironic's resources know nothing of Temper's own",
 	},
 	{
-		at: "api/temper", ours: []string{"api/format", "api/httpd", "api/intent", "internal/admission", "internal/closing", "internal/configdrive", "internal/coverage", "internal/events", "internal/explain", "internal/fault", "internal/help", "internal/inventory", "internal/node", "internal/plan", "internal/share", "internal/webhook", "internal/mask"},
+		at: "api/temper", ours: []string{"internal/lockwait", "api/format", "api/httpd", "api/intent", "internal/admission", "internal/closing", "internal/configdrive", "internal/coverage", "internal/events", "internal/explain", "internal/fault", "internal/help", "internal/inventory", "internal/node", "internal/plan", "internal/share", "internal/webhook", "internal/mask"},
 		never: []string{temporal, pgx, gofish}, why: "Temper's own resources know nothing of Ironic's",
 	},
 	{

@@ -148,7 +148,7 @@ var ofRequests = []CodeRow{
 	},
 	{
 		Code: NodeLocked, Kind: Conflict, Meaning: "An operation holds the node.",
-		Do:     "Wait until the operation has ended, or end it.",
+		Do:     "Wait until the operation has ended, or end it. For the end of a short one, such as a change of power, the request itself has waited already (node_locked_wait).",
 		Fields: []string{"reservation"},
 	},
 	{

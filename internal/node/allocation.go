@@ -42,6 +42,12 @@ type Allocation struct {
 	UpdatedAt      *time.Time
 }
 
+// AllocationSearch says how a node is looked for.
+type AllocationSearch struct {
+	Dedicated bool // an allocation without an owner does not get a node that has one, unless it names the node
+	Patient   bool // the end of an operation that ends soon (Operation.EndsSoon) is worth waiting for
+}
+
 // AsksMaintenance reports whether the allocation wants a node in maintenance.
 func (a *Allocation) AsksMaintenance() bool { return slices.Contains(a.Traits, TraitMaintenance) }
 

@@ -194,6 +194,16 @@ func (o *Operation) CurrentStep() *Step {
 	return nil
 }
 
+// EndsSoon reports whether o ends within seconds if nothing goes wrong: it is one request to the BMC, or its steps are all over.
+// One that somebody has paused, or that waits for a person or a conductor, may stay open for long.
+func (o *Operation) EndsSoon() bool {
+	k := o.Kind.Spec()
+	if o.Phase == Holding || o.Blocked != NotBlocked || o.TemporalPause != nil {
+		return false
+	}
+	return k.PowerChange || k.Management || o.CurrentStep() == nil
+}
+
 // powerFailureTold is for how long it is told that a node's last operation was a request for a power state that failed.
 const powerFailureTold = 24 * time.Hour
 

@@ -15,8 +15,25 @@ func Locked(n *Node, holder string) error {
 	return fault.Coded(fault.NodeLocked, "Node %s is locked by host %s, please retry after the current operation is completed.", n.UUID, holder)
 }
 
+// HeldBriefly is the refusal of a request that would be accepted if the open operation of a node had ended, and that
+// operation ends soon (Operation.EndsSoon). It is worth waiting for.
+type HeldBriefly struct {
+	UUID    string // of the node
+	Refusal error  // the error if nobody waits
+	Record  bool   // a last try has to record the refusal
+}
+
+// Error is that of the refusal.
+func (h *HeldBriefly) Error() string { return h.Refusal.Error() }
+
+// Unwrap returns the refusal.
+func (h *HeldBriefly) Unwrap() error { return h.Refusal }
+
 // OperationHolder is the reservation of a node that no conductor has yet.
 func OperationHolder(id int64) string { return fmt.Sprintf("operation-%d", id) }
+
+// InstanceTaken refuses an instance_uuid that another node has; %s is that.
+const InstanceTaken = "Instance %s is already associated with another node."
 
 // NotFound is the error for a node that does not exist; ident is as in the request.
 func NotFound(ident string) error {

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"maps"
 
@@ -83,24 +84,36 @@ SELECT EXISTS (SELECT FROM nodes n JOIN operations o ON o.node_id = n.id AND o.e
 var (
 	refusedInClassSQL = `
 WITH coverage AS MATERIALIZED (SELECT * FROM coverage(@timeout))
-SELECT why, count(*) FROM (SELECT ` + refusedSQL + ` AS why FROM nodes n WHERE n.resource_class = @class) r
+SELECT why, count(*), coalesce(min(r.uuid::text) FILTER (WHERE why = '` + freeAgain + `'), '') FROM (SELECT n.uuid, ` + refusedSQL + ` AS why FROM nodes n WHERE n.resource_class = @class) r
  GROUP BY why ORDER BY count(*) DESC, why`
 	refusedAmongSQL = `
 WITH coverage AS MATERIALIZED (SELECT * FROM coverage(@timeout))
-SELECT why, count(*) FROM (SELECT ` + refusedSQL + ` AS why FROM nodes n WHERE n.uuid = ANY(@candidates::uuid[])) r
+SELECT why, count(*), coalesce(min(r.uuid::text) FILTER (WHERE why = '` + freeAgain + `'), '') FROM (SELECT n.uuid, ` + refusedSQL + ` AS why FROM nodes n WHERE n.uuid = ANY(@candidates::uuid[])) r
  GROUP BY why ORDER BY count(*) DESC, why`
 )
 
+// The next two select the operations that hold nodes which the allocation could get if they were free.
+var (
+	heldInClassSQL = `
+WITH coverage AS MATERIALIZED (SELECT * FROM coverage(@timeout))
+SELECT o.* FROM operations o JOIN nodes n ON n.id = o.node_id WHERE o.ended_at IS NULL AND ` + offeredOrHeldSQL + `
+ ORDER BY o.id LIMIT 100`
+	heldAmongSQL = `
+WITH coverage AS MATERIALIZED (SELECT * FROM coverage(@timeout))
+SELECT o.* FROM operations o JOIN nodes n ON n.id = o.node_id WHERE o.ended_at IS NULL AND n.uuid = ANY(@candidates::uuid[]) AND ` + offeredOrHeldSQL + `
+ ORDER BY o.id LIMIT 100`
+)
+
 // Allocate gives the allocation a a node that fits it. If none fits, it records why: State is error
-// then, and LastError gives the reasons. With dedicated, an allocation without an owner does not get
-// a node that has one, unless it names the node. Allocate sets ID, State, LastError, NodeUUID and
-// CreatedAt, and UUID if that is empty. It returns fault.Conflict if the uuid or the name is taken.
+// then, and LastError gives the reasons. Allocate sets ID, State, LastError, NodeUUID and
+// CreatedAt, and UUID if that is empty. It returns fault.Conflict if the uuid or the name is taken,
+// and node.HeldBriefly if the search is patient and a node would fit whose operation ends soon.
 // If it returns an error, it has written nothing.
-func (s *Store) Allocate(ctx context.Context, a *node.Allocation, dedicated bool, user string) error {
+func (s *Store) Allocate(ctx context.Context, a *node.Allocation, search node.AllocationSearch, user string) error {
 	if a.UUID == "" {
 		a.UUID = uuid.NewString()
 	}
-	w := giving{store: s, a: a, user: user, offer: s.offerArgs(a, dedicated)}
+	w := giving{store: s, a: a, user: user, patient: search.Patient, offer: s.offerArgs(a, search.Dedicated)}
 	given := args{"uuid": a.UUID, "asked": sortedTraits(a.Traits)}
 	quick, patient := giveQuicklySQL, givePatientlySQL
 	if len(a.CandidateNodes) > 0 {
@@ -138,7 +151,9 @@ type giving struct {
 	a     *node.Allocation
 	user  string
 	offer args
-	held  bool // the last try has found a node that an operation holds by now
+	// patient: nothing is recorded while a node would fit whose operation ends soon.
+	patient bool
+	held    bool // the last try has found a node that an operation holds by now
 }
 
 // with returns the parameters of the offer and more.
@@ -184,17 +199,32 @@ func allocatedEvent(a *node.Allocation, user string) node.HistoryEvent {
 // fail records that no node fits, and why. It counts the reasons over the nodes of the resource
 // class, or over the candidates that the allocation names.
 func (w *giving) fail(ctx context.Context) error {
-	sql, a := refusedInClassSQL, w.offer
+	sql, held, a := refusedInClassSQL, heldInClassSQL, w.offer
 	if len(w.a.CandidateNodes) > 0 {
-		sql, a = refusedAmongSQL, w.with(args{"candidates": w.a.CandidateNodes})
+		sql, held, a = refusedAmongSQL, heldAmongSQL, w.with(args{"candidates": w.a.CandidateNodes})
 	}
 	var counts []node.Refused
+	var holding []node.Operation
+	var free string // a node that became free after the searches: its operation was not seen as open above
 	return w.store.inTx(ctx, "record a failed allocation", func(b *pgx.Batch) {
+		if w.patient {
+			b.Queue(held, a).Query(collect(&holding, eachOperation()))
+		}
 		b.Queue(sql, a).Query(func(rows pgx.Rows) (err error) {
-			counts, err = pgx.CollectRows(rows, func(r pgx.CollectableRow) (c node.Refused, err error) { return c, r.Scan(&c.Why, &c.Count) })
+			counts, err = pgx.CollectRows(rows, func(r pgx.CollectableRow) (c node.Refused, err error) {
+				var one string
+				err = r.Scan(&c.Why, &c.Count, &one)
+				free = cmp.Or(free, one)
+				return c, err
+			})
 			return err
 		})
 	}, func(b *pgx.Batch) error {
+		if w.patient {
+			if err := briefHolder(holding, free); err != nil {
+				return err
+			}
+		}
 		w.a.State, w.a.LastError = node.AllocError, node.AllocationFailed(w.a, counts)
 		row, err := allocationArgs(w.a, node.AllocError)
 		if err != nil {
@@ -203,6 +233,23 @@ func (w *giving) fail(ctx context.Context) error {
 		b.Queue(insertAllocationSQL, row).QueryRow(func(r pgx.Row) error { return r.Scan(&w.a.ID, &w.a.CreatedAt) })
 		return nil
 	})
+}
+
+// briefHolder returns the error that has an allocation wait for a node; nil if none is worth it. free is a node that is free by
+// now, "" = none.
+func briefHolder(holding []node.Operation, free string) error {
+	wait := func(uuid, holder string) error {
+		return &node.HeldBriefly{UUID: uuid, Refusal: node.Locked(&node.Node{UUID: uuid}, holder), Record: true}
+	}
+	if free != "" {
+		return wait(free, "another request")
+	}
+	for i := range holding {
+		if holding[i].EndsSoon() {
+			return wait(holding[i].NodeUUID, node.OperationHolder(holding[i].ID))
+		}
+	}
+	return nil
 }
 
 func allocationArgs(a *node.Allocation, state node.AllocationState) (args, error) {

@@ -40,7 +40,7 @@ SELECT gen_random_uuid(), $1 || '-' || i, 'fake-hardware', '{"power": "fake"}', 
 
 func allocate(t testing.TB, s *store.Store, a node.Allocation) *node.Allocation {
 	t.Helper()
-	require.NoError(t, s.Allocate(t.Context(), &a, false, "ann"))
+	require.NoError(t, s.Allocate(t.Context(), &a, node.AllocationSearch{}, "ann"))
 	return &a
 }
 
@@ -58,8 +58,8 @@ func TestAnAllocationAndItsNodePointAtEachOther(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []any{a.UUID, node.Allocated, n.UUID, map[string]any{"a": 1.0}}, []any{read.UUID, read.State, read.NodeUUID, read.Extra})
 
-	kind(t, fault.Conflict, s.Allocate(t.Context(), &node.Allocation{ResourceClass: "gold", Name: "web"}, false, ""))
-	kind(t, fault.Conflict, s.Allocate(t.Context(), &node.Allocation{ResourceClass: "gold", UUID: a.UUID}, false, ""))
+	kind(t, fault.Conflict, s.Allocate(t.Context(), &node.Allocation{ResourceClass: "gold", Name: "web"}, node.AllocationSearch{}, ""))
+	kind(t, fault.Conflict, s.Allocate(t.Context(), &node.Allocation{ResourceClass: "gold", UUID: a.UUID}, node.AllocationSearch{}, ""))
 
 	require.NoError(t, s.DeleteAllocation(t.Context(), "web", "ann", func(*node.Node) error { return nil }))
 	n, err = s.Node(t.Context(), "gold-1")
@@ -77,7 +77,7 @@ func TestFiveHundredAtOnceGetFiveHundredNodes(t *testing.T) {
 	free(t, url, "gold", nodes)
 	got := together(t, nodes, func(i int) (*node.Allocation, error) {
 		a := &node.Allocation{ResourceClass: "gold", Name: fmt.Sprintf("web-%d", i)}
-		return a, s.Allocate(t.Context(), a, false, "")
+		return a, s.Allocate(t.Context(), a, node.AllocationSearch{}, "")
 	})
 	seen := map[string]bool{}
 	for _, a := range got {
@@ -121,7 +121,7 @@ func waitingForARow(t *testing.T, s *store.Store, tx pgx.Tx, a *node.Allocation)
 	t.Helper()
 	done := make(chan *node.Allocation, 1)
 	go func() {
-		if s.Allocate(t.Context(), a, false, "") != nil {
+		if s.Allocate(t.Context(), a, node.AllocationSearch{}, "") != nil {
 			a = nil
 		}
 		done <- a
@@ -180,7 +180,7 @@ func TestARetryStormMakesOneAllocation(t *testing.T) {
 		if i%2 == 1 {
 			a = &node.Allocation{ResourceClass: "gold", Name: "web"}
 		}
-		err := s.Allocate(t.Context(), a, false, "")
+		err := s.Allocate(t.Context(), a, node.AllocationSearch{}, "")
 		if fault.Is(err, fault.Conflict) {
 			return false, nil
 		}
@@ -203,7 +203,7 @@ func TestMoreRequestsThanNodesFailWithTheCounts(t *testing.T) {
 	free(t, url, "gold", 20)
 	got := together(t, 60, func(int) (*node.Allocation, error) {
 		a := &node.Allocation{ResourceClass: "gold"}
-		return a, s.Allocate(t.Context(), a, false, "")
+		return a, s.Allocate(t.Context(), a, node.AllocationSearch{}, "")
 	})
 	states := map[node.AllocationState]int{}
 	for _, a := range got {
@@ -307,7 +307,7 @@ func TestProjects(t *testing.T) {
 	require.Len(t, named, 3)
 	try := func(a node.Allocation, dedicated bool) string {
 		a.ResourceClass = "gold"
-		require.NoError(t, s.Allocate(t.Context(), &a, dedicated, ""))
+		require.NoError(t, s.Allocate(t.Context(), &a, node.AllocationSearch{Dedicated: dedicated}, ""))
 		if a.State == node.Allocated {
 			require.NoError(t, s.DeleteAllocation(t.Context(), a.UUID, "", func(*node.Node) error { return nil }))
 		}

@@ -12,10 +12,13 @@ import (
 // freeSQL: node n is free to be taken, coverage aside. The first line is the
 // predicate of indexes nodes_free and nodes_free_by_class. Maintenance is none
 // of it: such a node is offered under a trait.
-const freeSQL = `
+const freeSQL = freeOrHeldSQL + `
+	AND NOT EXISTS (SELECT FROM operations o WHERE o.node_id = n.id AND o.ended_at IS NULL)`
+
+// freeOrHeldSQL: node n is free, or would be if no operation held it.
+const freeOrHeldSQL = `
 	n.provision_state = 'available' AND n.instance_uuid IS NULL AND NOT n.retired
 	AND n.allocation_uuid IS NULL AND n.fault IS NULL AND n.power_state IN ('power on', 'power off')
-	AND NOT EXISTS (SELECT FROM operations o WHERE o.node_id = n.id AND o.ended_at IS NULL)
 	AND NOT (` + withheldSQL + `)`
 
 // availableSQL: node n can be offered now, in a statement withCoverageSQL. It is

@@ -98,7 +98,7 @@ SELECT id, uuid, 'deploy', 'running', 'available', '', driver, now(), 'r' FROM n
 		"the witness": func(ctx context.Context) error { _, err := s.Witness(ctx, time.Time{}, true); return err },
 		"allocate": func(ctx context.Context) error {
 			a := &node.Allocation{ResourceClass: "gold"}
-			if err := s.Allocate(ctx, a, false, ""); err != nil || a.NodeUUID == "" || rand.IntN(2) == 0 {
+			if err := s.Allocate(ctx, a, node.AllocationSearch{}, ""); err != nil || a.NodeUUID == "" || rand.IntN(2) == 0 {
 				return err
 			}
 			return s.DeleteAllocation(ctx, a.UUID, "", allow)

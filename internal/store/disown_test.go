@@ -74,7 +74,7 @@ func TestTheOrphanOfAnAllocationIsGivenBackWhenItsTimeIsOver(t *testing.T) {
 	require.NoError(t, maintain(t, s, "gold-1", false, "", "ann"))
 	require.Equal(t, []share.Orphan{{Instance: a.UUID, Node: a.NodeUUID}}, orphans())
 	again := &node.Allocation{ResourceClass: "gold", UUID: a.UUID}
-	require.NoError(t, s.Allocate(t.Context(), again, false, ""))
+	require.NoError(t, s.Allocate(t.Context(), again, node.AllocationSearch{}, ""))
 	require.Equal(t, node.AllocError, again.State, "the node is none to give")
 }
 

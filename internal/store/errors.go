@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/puddle/v2"
 
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/node"
 )
 
 // oneOpenPerNode is the constraint that allows a node one open operation only.
@@ -22,7 +23,7 @@ const oneOpenPerNode = "operations_one_open_per_node"
 var taken = map[string]string{
 	"nodes_uuid_taken":                "A node with UUID %s already exists.",
 	"nodes_name_taken":                "A node with name %s already exists.",
-	"nodes_instance_uuid_taken":       "Instance %s is already associated with another node.",
+	"nodes_instance_uuid_taken":       node.InstanceTaken,
 	"nodes_allocation_uuid_taken":     "Allocation %s is already associated with another node.",
 	"ports_uuid_taken":                "A port with UUID %s already exists.",
 	"ports_address_taken":             "A port with MAC address %s already exists.",

@@ -112,7 +112,7 @@ func SiblingsStatement(nodeID int64, class string) Statement {
 func (s *Store) Disagreeing(ctx context.Context, t testing.TB, a node.Allocation, dedicated bool) (disagree, offered int) {
 	sql := `
 WITH coverage AS MATERIALIZED (SELECT * FROM coverage(@timeout))
-SELECT count(*) FILTER (WHERE (` + offeredSQL + `) IS TRUE IS DISTINCT FROM (` + refusedSQL + ` = 'free again')),
+SELECT count(*) FILTER (WHERE (` + offeredSQL + `) IS TRUE IS DISTINCT FROM (` + refusedSQL + ` = '` + freeAgain + `')),
 		count(*) FILTER (WHERE ` + offeredSQL + `) FROM nodes n`
 	require.NoError(t, s.pool.QueryRow(ctx, sql, s.offerArgs(&a, dedicated)).Scan(&disagree, &offered))
 	return disagree, offered
@@ -129,6 +129,8 @@ func (s *Store) AllocateStatements(a node.Allocation) map[string]Statement {
 		"among the named":             {giveAmongSQL, (&giving{offer: with(named)}).with(among)},
 		"among the named, patiently":  {giveAmongPatientlySQL, (&giving{offer: with(given)}).with(among)},
 		"the failure among the named": {refusedAmongSQL, with(among)},
+		"those that are held":         {heldInClassSQL, with(nil)},
+		"held among the named":        {heldAmongSQL, with(among)},
 	}
 }
 

@@ -41,15 +41,20 @@ var refusals = []refusal{
 
 // offeredSQL holds for a node that an allocation may get: the node can be offered at all
 // (availableSQL), has the class, and none of the reasons that depend on the allocation holds.
-var offeredSQL = func() string {
-	out := []string{availableSQL, "n.resource_class = @class"}
+var offeredSQL = offeredIfSQL(availableSQL)
+
+// offeredOrHeldSQL holds for a node that an allocation may get, or could get if no operation held the node.
+var offeredOrHeldSQL = offeredIfSQL(servableSQL + " AND" + freeOrHeldSQL)
+
+func offeredIfSQL(free string) string {
+	out := []string{free, "n.resource_class = @class"}
 	for _, r := range refusals {
 		if r.asked && r.when != classSQL {
 			out = append(out, "NOT ("+r.when+")")
 		}
 	}
 	return strings.Join(out, "\n\tAND ")
-}()
+}
 
 // unofferedSQL selects why no allocation can get node @ident now, whatever it asks for. There is no
 // row if one can.
@@ -85,6 +90,9 @@ func (u *unoffered) check(n *node.Node, knows bool) error {
 	return nil
 }
 
+// freeAgain are the words for a node that no reason keeps from the allocation.
+const freeAgain = "free again"
+
 // refusedSQL gives the words of the first reason that holds for a node. If none holds, the node
 // became free after the search for a node had failed.
 var refusedSQL = func() string {
@@ -93,6 +101,6 @@ var refusedSQL = func() string {
 	for _, r := range refusals {
 		b.WriteString("\n\tWHEN " + r.when + " THEN " + r.words)
 	}
-	b.WriteString("\n\tELSE 'free again' END")
+	b.WriteString("\n\tELSE '" + freeAgain + "' END")
 	return b.String()
 }()

@@ -81,7 +81,7 @@ func TestAllocationsAndNodesAgreeUnderRandomHistories(t *testing.T) {
 			name := fmt.Sprintf("gold-%d", 1+r.IntN(nodes))
 			switch r.IntN(6) {
 			case 0, 1:
-				_ = s.Allocate(t.Context(), &node.Allocation{ResourceClass: "gold", Name: name}, false, "")
+				_ = s.Allocate(t.Context(), &node.Allocation{ResourceClass: "gold", Name: name}, node.AllocationSearch{}, "")
 			case 2:
 				_ = s.DeleteAllocation(t.Context(), name, "", allowed)
 			case 3:

@@ -8,6 +8,25 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// Ironic takes all of them, because a request waits for the lock of the one before.
+func TestPowerRequestsBackToBackThroughEverything(t *testing.T) {
+	t.Parallel()
+	s := world(t)
+	n := manageable(t, s, s.rack.of(standard))
+	var last string
+	for i := range 20 {
+		last = n.power([]string{"power on", "power off"}[i%2])
+	}
+	n.patch("extra", map[string]any{"x": 1})
+	s.must(t, http.StatusNoContent, http.MethodPut, "/v1/nodes/"+n.uuid+"/management/boot_device", map[string]any{"boot_device": "pxe"})
+	n.done(last, "manageable")
+	require.False(t, n.hardware().Powered)
+	changes := slices.DeleteFunc(n.hardware().Actions, func(a action) bool { return a.From == a.To })
+	require.Len(t, changes, 20, "each was carried out, in order")
+	last = n.power("power on")
+	s.must(t, http.StatusNoContent, http.MethodDelete, "/v1/nodes/"+n.uuid, nil)
+}
+
 func TestTheBootDeviceAndAnNMIThroughEverything(t *testing.T) {
 	t.Parallel()
 	s := world(t)
