@@ -46,9 +46,12 @@ func (t *task) runCommand(ctx context.Context, step *node.Step, o agent.Order, p
 			step.Issued = nil
 			return nil, false, d.Err
 		case agent.ActIssue:
-			lost, err := t.sendCommand(ctx, c, step, agent.Issue(o, list), params)
+			answer, lost, err := t.sendCommand(ctx, c, step, agent.Issue(o, list), params)
 			if err != nil {
 				return nil, false, err
+			}
+			if answer.Status == agent.Succeeded { // synchronous: the agent need not be there to list it
+				return &answer, true, nil
 			}
 			if t.sentCommand(step, o, lost); lost != nil && time.Since(*t.op.StepWait.UnreadSince) >= node.StallLimit {
 				return nil, false, lost
@@ -171,20 +174,20 @@ func (t *task) moveToWait(ctx context.Context) error {
 
 // sendCommand records the command and sends it. A lost answer is no failure yet, because the
 // agent's list shows whether the command arrived. Then lost says why there was no answer.
-func (t *task) sendCommand(ctx context.Context, c Agent, step *node.Step, i agent.Issued, params any) (lost, err error) {
+func (t *task) sendCommand(ctx context.Context, c Agent, step *node.Step, i agent.Issued, params any) (answer agent.Result, lost, err error) {
 	step.Issued = &node.Issued{At: time.Now().UTC(), Command: i.Command, Before: i.Before, After: i.After}
 	if !node.Waits(t.node.ProvisionState) {
 		t.move(node.EventWait)
 	}
 	t.pending.Phase = node.Running
 	if err := t.save(ctx); err != nil {
-		return nil, err
+		return agent.Result{}, nil, err
 	}
-	_, err = c.Start(ctx, i.Command, params)
+	answer, err = c.Start(ctx, i.Command, params)
 	if fault.Is(err, fault.Unreachable) && ctx.Err() == nil {
-		return err, nil
+		return agent.Result{}, err, nil
 	}
-	return nil, err
+	return answer, nil, err
 }
 
 func issuedOf(step *node.Step, o agent.Order) *agent.Issued {

@@ -103,7 +103,7 @@ func (t *task) waitForAgent(ctx context.Context) error {
 // already.
 func (t *task) waitForCall(until time.Time) {
 	name := ""
-	if iso, err := node.DeployISO(t.node, t.driverInfo, t.instanceInfo); err == nil {
+	if iso, err := node.AgentISO(t.node, t.op.Kind.Spec().Family, t.driverInfo, t.instanceInfo); err == nil {
 		name = mediumName(iso)
 	}
 	since := time.Now().UTC()

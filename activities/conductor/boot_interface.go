@@ -68,7 +68,7 @@ func (virtualMediaBoot) prepareRamdisk(ctx context.Context, t *task, step *node.
 	if err != nil {
 		return false, err
 	}
-	iso, err := node.DeployISO(t.node, t.driverInfo, t.instanceInfo)
+	iso, err := node.AgentISO(t.node, t.op.Kind.Spec().Family, t.driverInfo, t.instanceInfo)
 	if err != nil {
 		return false, err
 	}

@@ -45,6 +45,10 @@ func init() {
 		"inspect.collect":          collectInventory,
 		"inspect.tear_down":        leaveOff,
 
+		"rescue.boot_agent":      bootAgent,
+		"rescue.finalize_rescue": finalizeRescue,
+		"rescue.unrescue":        bootInstance,
+
 		node.StepHold:     hold,
 		node.StepWait:     wait,
 		node.StepPowerOn:  powerOn,
@@ -55,6 +59,8 @@ func init() {
 		"deploy.deploy":            fakeStep,
 		"deploy.prepare_cleaning":  fakeCleaning,
 		"inspect.inspect_hardware": fakeStep,
+		"rescue.rescue":            fakeStep,
+		"rescue.unrescue":          fakeStep,
 
 		"deploy.erase_devices":          fakeStep,
 		"deploy.erase_devices_metadata": fakeStep,

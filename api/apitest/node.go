@@ -29,6 +29,7 @@ var kindIn = map[node.State]node.OperationKind{
 	node.Verifying: node.KindManage, node.Inspecting: node.KindInspect, node.InspectWait: node.KindInspect,
 	node.Deploying: node.KindDeploy, node.DeployWait: node.KindDeploy, node.DeployHold: node.KindDeploy,
 	node.Deleting: node.KindUndeploy, node.Cleaning: node.KindProvide, node.CleanWait: node.KindProvide, node.CleanHold: node.KindProvide,
+	node.Rescuing: node.KindRescue, node.RescueWait: node.KindRescue, node.Unrescuing: node.KindUnrescue,
 }
 
 // MoveTo brings a node into a state, with an open operation where the state needs one.
@@ -40,7 +41,7 @@ func (b *Bench) MoveTo(uuid string, s node.State) {
 	}
 	kind, ok := kindIn[s]
 	if !ok {
-		kind = node.KindClean // rescue, service, adoption: their kinds are not built
+		kind = node.KindClean // service, adoption: their kinds are not built
 	}
 	phase := "running"
 	if node.Waits(s) {

@@ -41,6 +41,7 @@ type Provision struct {
 	DisableRamdisk *bool
 	OnFailure      node.OnFailure
 	Info           map[string]any // changes of instance_info; nil = none
+	RescueHash     string         // RescueHash of the password; "" = none was given
 	Drive          any            // the config drive as it was given; nil = none
 	DriveErr       error
 }
@@ -175,6 +176,9 @@ func (p *Provision) check() error {
 		if !one.fits {
 			return fault.New(fault.Invalid, "%s", one.words)
 		}
+	}
+	if p.Verb.Event == node.EventRescue && p.RescueHash == "" {
+		return fault.New(fault.Invalid, `A non-empty "rescue_password" is required when setting target provision state to rescue`)
 	}
 	if p.given("runbook") {
 		return fault.New(fault.NotFound, "Runbook %s could not be found.", format.Describe(p.Fields["runbook"]))

@@ -25,21 +25,23 @@ func (s *Service) ValidateInterface(n *node.Node, kind string) error {
 // validateImplementation checks the implementation that the node has of an interface.
 func (s *Service) validateImplementation(n *node.Node, kind string) error {
 	switch i := n.Implementation(kind); {
-	case i.Means == node.MeansNone, !node.InterfaceServed(kind):
+	case i.Means == node.MeansNone:
 		return n.Unsupported(kind)
 	case i.Means == node.MeansNoop, i.Means == node.MeansFake:
 		return nil
 	case i.WritesImage:
 		return s.validateDeploy(n)
+	case i.Means == node.MeansAgent && kind == "rescue":
+		return s.validateBoot(n, node.RescueFamily)
 	case i.Means == node.MeansAgent, i.Boot != "":
-		return s.validateBoot(n)
+		return s.validateBoot(n, node.DeployFamily)
 	}
 	return s.Drivers.Validate(n.Driver, n.DriverInfo)
 }
 
 // validateBoot checks that the node's boot interface has what it needs to boot the
-// ramdisk.
-func (s *Service) validateBoot(n *node.Node) error {
+// ramdisk for operations of family f.
+func (s *Service) validateBoot(n *node.Node, f node.Family) error {
 	if err := s.Drivers.Validate(n.Driver, n.DriverInfo); err != nil {
 		return err
 	}
@@ -49,7 +51,7 @@ func (s *Service) validateBoot(n *node.Node) error {
 	case boot.Boot != node.BootVirtualMedia:
 		return nil
 	}
-	_, err := node.DeployISO(n, n.DriverInfo, n.InstanceInfo)
+	_, err := node.AgentISO(n, f, n.DriverInfo, n.InstanceInfo)
 	return err
 }
 
@@ -90,7 +92,7 @@ func validateInstanceTraits(n *node.Node) error {
 // plan returns the steps of an operation. It checks interfaces, image, traits and steps,
 // without a request to the BMC.
 func (s *Service) plan(n *node.Node, k node.OperationKind, asked []node.Step, p *Provision) ([]node.Step, error) {
-	options := plan.Options{AutomatedClean: s.AutomatedClean}
+	options := plan.Options{AutomatedClean: s.AutomatedClean, RescuePassword: p.RescueHash}
 	if p.DisableRamdisk != nil {
 		options.DisableRamdisk = *p.DisableRamdisk
 	}

@@ -25,7 +25,9 @@ func (s *Server) putProvision(c *gin.Context) (int, any, error) {
 	if p.OnFailure, err = s.OnFailureOf(c); err != nil {
 		return 0, nil, err
 	}
-	in.Text("rescue_password")
+	if p.RescueHash, err = intent.RescueHash(p.Verb, in.Text("rescue_password")); err != nil {
+		return 0, nil, err
+	}
 	for _, name := range []string{"clean_steps", "deploy_steps", "service_steps"} {
 		in.List(name)
 	}

@@ -23,8 +23,11 @@ import (
 // orderParameters are the fields of a POST of operations.
 var orderParameters = []string{
 	"verb", "instance_info", "config_drive", "steps", "disable_ramdisk", "timeout", "on_failure", "wait_for_conductor", "idempotency_key", "dry_run",
-	"boot_device", "persistent",
+	"boot_device", "persistent", rescuePassword,
 }
+
+// rescuePassword is the field of the verb rescue.
+const rescuePassword = "rescue_password"
 
 // maxIdempotencyKey bounds an idempotency key, in bytes.
 const maxIdempotencyKey = 255
@@ -139,7 +142,7 @@ var managementVerbs = map[string]node.OperationKind{node.StepSetBootDevice: node
 var bootFields = []string{"boot_device", "persistent"}
 
 func (s *Server) readPowerOrder(c *gin.Context, in *format.Object, target node.PowerState, o *order) error {
-	if err := unfit(in, string(target), append([]string{"instance_info", "config_drive", "steps", "disable_ramdisk", "on_failure"}, bootFields...)...); err != nil {
+	if err := unfit(in, string(target), append([]string{"instance_info", "config_drive", "steps", "disable_ramdisk", "on_failure", rescuePassword}, bootFields...)...); err != nil {
 		return err
 	}
 	timeout, err := intent.PowerTimeout(in)
@@ -152,7 +155,7 @@ func (s *Server) readPowerOrder(c *gin.Context, in *format.Object, target node.P
 }
 
 func (s *Server) readManagementOrder(c *gin.Context, in *format.Object, kind node.OperationKind, o *order) error {
-	others := append([]string{"instance_info", "config_drive", "steps", "disable_ramdisk", "on_failure", "timeout"}, bootFields...)
+	others := append([]string{"instance_info", "config_drive", "steps", "disable_ramdisk", "on_failure", "timeout", rescuePassword}, bootFields...)
 	var device node.BootDevice
 	if kind == node.KindBootDevice {
 		var err error
@@ -178,16 +181,18 @@ func (s *Server) readProvisionOrder(c *gin.Context, in *format.Object, verb node
 	steps, onFailure := in.List("steps"), in.Text("on_failure")
 	p := &intent.Provision{
 		Verb: verb, User: httpd.User(c), Minor: format.MaxMinor, DisableRamdisk: in.Boolean("disable_ramdisk"), OnFailure: s.OnFailure,
-		Object: &format.Object{Fields: map[string]any{"disable_ramdisk": in.Fields["disable_ramdisk"]}},
+		Object: &format.Object{Fields: map[string]any{"disable_ramdisk": in.Fields["disable_ramdisk"], rescuePassword: in.Fields[rescuePassword]}},
 	}
 	if info, ok := in.Fields["instance_info"].(map[string]any); ok {
 		p.Info = info
 	} else if in.Has("instance_info") {
 		in.Fail("Expected an object for instance_info: %s", format.Describe(in.Fields["instance_info"]))
 	}
-	misplaced := unfit(in, verb.Target, append([]string{"timeout"}, bootFields...)...)
 	var wrong error
+	p.RescueHash, wrong = intent.RescueHash(verb, in.Text(rescuePassword))
+	misplaced := unfit(in, verb.Target, append([]string{"timeout"}, bootFields...)...)
 	switch {
+	case wrong != nil:
 	case in.Err != nil:
 		wrong = in.Err
 	case misplaced != nil:

@@ -162,6 +162,7 @@ func stepSettings(name string, r *config.Conductor, to outbound) conductor.Setti
 		ConductorBeat: r.ConductorHeartbeatInterval, DeathWithin: r.DeathWithin, DeathPause: r.DeathPause,
 		AgentWait: map[node.Family]time.Duration{
 			node.DeployFamily: r.DeployCallback, node.CleanFamily: r.CleanCallback, node.InspectFamily: r.InspectCallback,
+			node.RescueFamily: r.RescueCallback,
 		},
 		Agent: agent.Settings{Callback: to.callbacks, RequestTimeout: min(r.BMCRequest, r.HeartbeatTimeout*7/10, agent.Settings{}.WithDefaults().RequestTimeout)},
 	}.WithDefaults()

@@ -56,6 +56,14 @@ func TestAdmitStartsWork(t *testing.T) {
 			nodetest.In(InspectFailed), "inspect",
 			admission.Effect{Open: KindInspect, From: InspectFailed, To: Inspecting, Target: Manageable, ClearError: true},
 		},
+		"rescue, in maintenance, too": {
+			nodetest.In(Active, maintenance), "rescue",
+			admission.Effect{Open: KindRescue, From: Active, To: Rescuing, Target: Rescue, ClearError: true},
+		},
+		"unrescue": {
+			nodetest.In(Rescue, maintenance), "unrescue",
+			admission.Effect{Open: KindUnrescue, From: Rescue, To: Unrescuing, Target: Active, ClearError: true},
+		},
 		"active deploys": {
 			nodetest.In(Available), "active",
 			admission.Effect{Open: KindDeploy, From: Available, To: Deploying, Target: Active, ClearError: true},
@@ -200,12 +208,8 @@ func TestAdmitRefusesInIronicsWords(t *testing.T) {
 			"The providing operation can't be performed on node " + nodetest.UUID + " because it is retired.",
 		},
 		"a verb that the driver can't do": {
-			nodetest.In(Active), "rescue", "", fault.Invalid,
-			"Driver redfish does not support rescue (disabled or not implemented).",
-		},
-		"maintenance does not forbid a rescue": {
-			nodetest.In(Active, maintenance), "rescue", "", fault.Invalid,
-			"Driver redfish does not support rescue (disabled or not implemented).",
+			nodetest.In(Active), "service", "", fault.Invalid,
+			"Driver redfish does not support service (disabled or not implemented).",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

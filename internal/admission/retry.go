@@ -34,6 +34,7 @@ func Retry(n *node.Node, old *node.Operation, newest bool, reservation string, o
 	if len(old.Steps) > 0 {
 		o.BootDevice = old.Steps[0].BootDevice()
 	}
+	o.RescuePassword = old.RescuePassword()
 	o.DisableRamdisk = old.Kind.Spec().AskedOnly && !node.BootsAgent(old.Steps)
 	steps, err := plan.Steps(d.Open, n, asked, o)
 	if err != nil {

@@ -24,6 +24,7 @@ const (
 	GetHardwareInfo   = "poll.get_hardware_info"      // sync
 	PowerOff          = "standby.power_off"           // async
 	InstallBootloader = "image.install_bootloader"    // async
+	FinalizeRescue    = "rescue.finalize_rescue"      // sync; the agent answers, and then ends
 )
 
 // BareName returns a command's name without the extension, as the agent's list has it.

@@ -79,6 +79,12 @@ type PartitionUUIDs struct {
 	DiskID     Text              `json:"disk identifier,omitempty"`
 }
 
+// RescueParams are the parameters of rescue.finalize_rescue. Password is a hash in the format of crypt(3) if Hashed is set.
+type RescueParams struct {
+	Password string `json:"rescue_password"`
+	Hashed   bool   `json:"hashed"`
+}
+
 // BootloaderParams are the parameters of image.install_bootloader. A partition that does not
 // exist is null.
 type BootloaderParams struct {

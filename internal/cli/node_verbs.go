@@ -50,6 +50,11 @@ func newNodeVerbs(s *session) []*cobra.Command {
 			"Take nodes out of use and clean them; the data on their disks is lost", "  temper node undeploy n1 --watch",
 		},
 		{
+			verb{"unrescue", "unrescue", node.EventUnrescue, "end the rescue of", watch.Succeed},
+			"Boot nodes from their disks again after a rescue",
+			"  temper node unrescue n1 --watch",
+		},
+		{
 			verb{"abort", "abort", node.EventAbort, "abort the operations on", watch.Cancel},
 			"Abort the operations that wait on nodes",
 			"  temper node abort n1",

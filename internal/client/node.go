@@ -104,6 +104,8 @@ type Work struct {
 	// BootDevice is what the verb set_boot_device sets, for the next boot only unless Persistent.
 	BootDevice string `json:"boot_device,omitempty"`
 	Persistent bool   `json:"persistent,omitempty"`
+	// RescuePassword is the password of the user rescue. The verb rescue needs it.
+	RescuePassword string `json:"rescue_password,omitempty"`
 	Terms
 	// Key is the idempotency key: within 24 hours a request with the same key takes effect once. "" = a new one is made.
 	Key string `json:"idempotency_key"`

@@ -26,6 +26,7 @@ func at(k OperationKind, s State, more ...func(*Node)) *Node {
 var aims = map[OperationKind]State{
 	KindManage: Manageable, KindProvide: Available, KindClean: Manageable, KindInspect: Manageable,
 	KindDeploy: Active, KindRebuild: Active, KindUndeploy: Available,
+	KindRescue: Rescue, KindUnrescue: Active,
 }
 
 func steps(s ...Step) func(*Node) { return func(n *Node) { n.Operation.Steps = s } }
@@ -86,6 +87,15 @@ func TestClosing(t *testing.T) {
 			at(KindClean, CleanHold), cancelled,
 			closing.Ending{Transition: to(CleanHold, CleanFailed, Manageable), Events: []Event{EventAbort}, LastError: "By request, the clean operation was aborted", ClearAgent: true},
 		},
+		"rescued": {
+			at(KindRescue, RescueWait), ok,
+			closing.Ending{Transition: to(RescueWait, Rescue, ""), Events: []Event{EventResume, EventDone}, ClearAgent: true},
+		},
+		"a rescue failed": {
+			at(KindRescue, RescueWait), failed,
+			closing.Ending{Transition: to(RescueWait, RescueFailed, Rescue), Events: []Event{EventFail}, LastError: "boom", ClearAgent: true},
+		},
+		"back from the rescue": {at(KindUnrescue, Unrescuing), ok, closing.Ending{Transition: to(Unrescuing, Active, ""), Events: []Event{EventDone}}},
 		"inspected": {
 			at(KindInspect, Inspecting), ok,
 			closing.Ending{Transition: clock(to(Inspecting, Manageable, ""), InspectionEnds), Events: []Event{EventDone}, ClearAgent: true},
@@ -184,6 +194,7 @@ func TestAfterClosingNoNodeIsStuck(t *testing.T) {
 		KindInspect: {Inspecting, InspectWait, InspectFailed},
 		KindDeploy:  {Deploying, DeployWait, DeployHold, DeployFailed, Deleting}, KindRebuild: {Deploying, DeployWait, DeployHold, DeployFailed, Deleting},
 		KindUndeploy: {Deleting, Cleaning, CleanWait, CleanHold, CleanFailed, ErrorState},
+		KindRescue:   {Rescuing, RescueWait, RescueFailed, Deleting}, KindUnrescue: {Unrescuing, UnrescueFailed},
 		KindPower:    {Enroll, Manageable, Available, Active, DeployFailed, CleanFailed},
 	}
 	for _, k := range Kinds() {

@@ -94,6 +94,7 @@ type Patience struct {
 	DeployCallback  time.Duration `key:"deploy_callback_timeout" default:"30m" help:"how long a deploy waits for the agent"`
 	CleanCallback   time.Duration `key:"clean_callback_timeout" default:"30m" help:"how long a cleaning waits for the agent"`
 	InspectCallback time.Duration `key:"inspect_callback_timeout" default:"30m" help:"how long an inspection waits for the agent"`
+	RescueCallback  time.Duration `key:"rescue_callback_timeout" default:"30m" help:"how long a rescue waits for the agent"`
 	Power           time.Duration `key:"power_timeout" default:"60s" help:"how long a server may take to change its power state"`
 	BootProgress    time.Duration `key:"boot_progress_timeout" default:"10m" help:"how long a server that was switched on to boot the agent may show no sign of booting before it is switched off and on again, twice at most; only for BMCs that report how far a boot is; 0 = no limit"`
 	SoftPower       time.Duration `key:"soft_power_off_timeout" default:"10m" help:"how long a server may take to shut down when it was asked to, where the request does not say"`

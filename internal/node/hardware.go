@@ -18,12 +18,6 @@ var Interfaces = []string{
 	"bios", "boot", "console", "deploy", "firmware", "inspect", "management", "network", "power", "raid", "rescue", "storage", "vendor",
 }
 
-// unserved are the interfaces for which the API has no requests yet, although fake hardware has implementations of them.
-var unserved = []string{"rescue"}
-
-// InterfaceServed reports whether the API has requests for the interface.
-func InterfaceServed(iface string) bool { return !slices.Contains(unserved, iface) }
-
 // HardwareType is a driver, with the implementations that its nodes can have. All are in
 // hardware_types.go. Other code never compares their names, or names of implementations,
 // with a string, so that a new driver is one entry (a test of archtest).
@@ -202,21 +196,27 @@ func (h HardwareType) AllProperties() []Property {
 	return slices.SortedFunc(maps.Values(all), func(a, b Property) int { return strings.Compare(a.Name, b.Name) })
 }
 
-// DeployISO returns the URL of the image from which n boots the ramdisk agent by virtual
+// AgentISO returns the URL of the image from which an operation of family f boots the ramdisk agent on n by virtual
 // media: that in driver_info or else that in instance_info. The caller passes both, with
 // their secrets in the clear if it has them. The error is fault.Invalid if there is no URL
 // or it is not valid.
-func DeployISO(n *Node, driverInfo, instanceInfo map[string]any) (string, error) {
-	for _, from := range []map[string]any{driverInfo, instanceInfo} {
-		iso, ok := from[deployISO.Name].(string)
-		if !ok || iso == "" {
-			continue
+func AgentISO(n *Node, f Family, driverInfo, instanceInfo map[string]any) (string, error) {
+	names := []string{deployISO.Name}
+	if f == RescueFamily {
+		names = []string{rescueISO.Name, deployISO.Name}
+	}
+	for _, name := range names {
+		for _, from := range []map[string]any{driverInfo, instanceInfo} {
+			iso, ok := from[name].(string)
+			if !ok || iso == "" {
+				continue
+			}
+			u, err := url.Parse(iso)
+			if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+				return "", fault.New(fault.Invalid, "%s of node %s is not an http or https URL", name, n.UUID)
+			}
+			return iso, nil
 		}
-		u, err := url.Parse(iso)
-		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-			return "", fault.New(fault.Invalid, "%s of node %s is not an http or https URL", deployISO.Name, n.UUID)
-		}
-		return iso, nil
 	}
 	return "", fault.New(fault.Invalid, "node %s has no driver_info/%s: the boot interface %s boots the agent from it",
 		n.UUID, deployISO.Name, n.Interfaces["boot"])

@@ -18,16 +18,16 @@ var hardware = []HardwareType{
 		},
 		Implementations: map[string][]Implementation{
 			"bios":       {no("bios")},
-			"boot":       {{Name: "redfish-virtual-media", Means: MeansBMC, Boot: BootVirtualMedia, Properties: []Property{deployISO}}},
+			"boot":       {{Name: "redfish-virtual-media", Means: MeansBMC, Boot: BootVirtualMedia, Properties: []Property{deployISO, rescueISO}}},
 			"console":    {no("console")},
 			"deploy":     {direct},
 			"firmware":   {no("firmware")},
-			"inspect":    {{Name: "redfish", Means: MeansBMC}, agentInspect, no("inspect")},
+			"inspect":    {{Name: "redfish", Means: MeansBMC}, byAgent, no("inspect")},
 			"management": {{Name: "redfish", Means: MeansBMC, NMI: true}},
 			"network":    {noop},
 			"power":      {{Name: "redfish", Means: MeansBMC}},
 			"raid":       {no("raid")},
-			"rescue":     {no("rescue")},
+			"rescue":     {no("rescue"), byAgent},
 			"storage":    {noop},
 			"vendor":     {no("vendor")},
 		},
@@ -60,12 +60,12 @@ var hardware = []HardwareType{
 			"console":    {ipmitoolSocat, no("console")},
 			"deploy":     {direct},
 			"firmware":   {no("firmware")},
-			"inspect":    {no("inspect"), agentInspect},
+			"inspect":    {no("inspect"), byAgent},
 			"management": {{Name: "ipmitool", Means: MeansBMC, NMI: true}},
 			"network":    {noop},
 			"power":      {{Name: "ipmitool", Means: MeansBMC}},
 			"raid":       {no("raid")},
-			"rescue":     {no("rescue")},
+			"rescue":     {no("rescue"), byAgent},
 			"storage":    {noop},
 			"vendor":     {no("vendor")},
 		},
@@ -80,12 +80,12 @@ var hardware = []HardwareType{
 			"console":    {pretends, no("console")},
 			"deploy":     {fakeDeploy, direct},
 			"firmware":   {fakeFirmware, no("firmware")},
-			"inspect":    {pretends, agentInspect, no("inspect")},
+			"inspect":    {pretends, byAgent, no("inspect")},
 			"management": {pretends, noop},
 			"network":    {noop},
 			"power":      {pretends},
 			"raid":       {fakeRAID, no("raid")},
-			"rescue":     {pretends, no("rescue")},
+			"rescue":     {pretends, byAgent, no("rescue")},
 			"storage":    {noop, pretends},
 			"vendor":     {fakeVendor, no("vendor")},
 		},
@@ -108,10 +108,10 @@ var (
 		{Step: StepSwitchToTenantNet, Priority: 30},
 		{Step: StepBootInstance, Priority: 20},
 	}}
-	// agentInspect has the ramdisk agent tell what it finds.
-	agentInspect = Implementation{Name: "agent", Means: MeansAgent}
-	noop         = Implementation{Name: "noop", Means: MeansNoop}
-	pretends     = Implementation{Name: "fake", Means: MeansFake}
+	// byAgent has the ramdisk agent do the work: tell what hardware it finds, or become a system in which a person can log in.
+	byAgent  = Implementation{Name: "agent", Means: MeansAgent}
+	noop     = Implementation{Name: "noop", Means: MeansNoop}
+	pretends = Implementation{Name: "fake", Means: MeansFake}
 )
 
 // no is an implementation that exists to say no.
@@ -183,4 +183,10 @@ var (
 var deployISO = Property{
 	Name: "deploy_iso", Required: true,
 	About: "http or https URL of the ISO image that boots the ramdisk agent. Required by the boot interface redfish-virtual-media, here or in instance_info.",
+}
+
+// rescueISO is of the same boot interfaces.
+var rescueISO = Property{
+	Name:  "rescue_iso",
+	About: "http or https URL of the ISO image that boots the ramdisk agent of a rescue, here or in instance_info. Default: deploy_iso.",
 }

@@ -17,6 +17,8 @@ const (
 	KindDeploy   OperationKind = "deploy"
 	KindRebuild  OperationKind = "rebuild"
 	KindUndeploy OperationKind = "undeploy" // tears down and then cleans
+	KindRescue   OperationKind = "rescue"
+	KindUnrescue OperationKind = "unrescue"
 	KindPower    OperationKind = "power"
 	KindUndo     OperationKind = "undo"
 
@@ -34,10 +36,11 @@ const (
 	DeployFamily  Family = "deploy"  // deploy steps of the interfaces and of the agent
 	CleanFamily   Family = "clean"   // clean steps of the interfaces and of the agent
 	InspectFamily Family = "inspect" // the agent is booted for its inventory and runs no steps
+	RescueFamily  Family = "rescue"  // the agent is booted for a person who logs in, and runs no steps
 )
 
 // Families are the families whose operations may boot the agent.
-var Families = []Family{DeployFamily, CleanFamily, InspectFamily}
+var Families = []Family{DeployFamily, CleanFamily, InspectFamily, RescueFamily}
 
 // HasSteps reports whether interfaces and agents offer steps of the family.
 func (f Family) HasSteps() bool { return f == DeployFamily || f == CleanFamily }
@@ -96,6 +99,9 @@ const (
 	refusedDelete  = "Failed to validate power driver interface for node %s. Can not delete instance. Error: "
 	refusedPower   = "Failed to validate power info for node %s: "
 
+	refusedRescue   = "Failed to rescue node %s: Validation failed. Error: "
+	refusedUnrescue = "Failed to unrescue node %s: Validation failed. Error: "
+
 	refusedManagement = "Failed to validate management info for node %s: "
 )
 
@@ -131,6 +137,14 @@ var kinds = []KindSpec{
 	{
 		Kind: KindUndeploy, Workflow: "UndeployNode", Family: CleanFamily, Agent: "deploy",
 		Needs: []string{"power"}, Refusal: refusedDelete, GivesBack: true, PowersOff: true, KeepsPower: true,
+	},
+	{
+		Kind: KindRescue, Workflow: "RescueNode", Family: RescueFamily, Agent: "rescue",
+		Needs: []string{"power", "rescue"}, AgentNeeds: []string{"boot"}, Refusal: refusedRescue, PowersOff: true,
+	},
+	{
+		Kind: KindUnrescue, Workflow: "UnrescueNode",
+		Needs: []string{"power", "rescue"}, Refusal: refusedUnrescue, PowersOff: true,
 	},
 	{
 		Kind: KindPower, Workflow: "PowerNode", PowerChange: true, Settles: []Undo{UndoPowerOff},

@@ -101,7 +101,11 @@ func TestEveryStepHasARow(t *testing.T) {
 	for where, step := range OfferedSteps() {
 		require.True(t, known[step.Name()], "%s offers %s, which has no row in the table of steps", where, step.Name())
 	}
-	for _, n := range []*Node{nodetest.Redfish(), nodetest.Fake(), nodetest.Redfish(nodetest.Uses("inspect", "agent")), nodetest.Fake(nodetest.Uses("deploy", "direct")), nodetest.Redfish(func(n *Node) { n.DisablePowerOff = true })} {
+	rescues := nodetest.Uses("rescue", "agent")
+	for _, n := range []*Node{
+		nodetest.Redfish(rescues), nodetest.Fake(), nodetest.Redfish(nodetest.Uses("inspect", "agent"), rescues), nodetest.Fake(nodetest.Uses("deploy", "direct")),
+		nodetest.Redfish(rescues, func(n *Node) { n.DisablePowerOff = true }),
+	} {
 		for _, k := range Kinds() {
 			for _, p := range PowerTargets {
 				steps, err := plan.Steps(k, n, nil, plan.Options{AutomatedClean: true, Power: p})

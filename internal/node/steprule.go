@@ -26,6 +26,9 @@ const (
 	StepTearDownAgent     = "tear_down_agent"
 	StepSwitchToTenantNet = "switch_to_tenant_network"
 	StepBootInstance      = "boot_instance"
+	StepFinalizeRescue    = "finalize_rescue"
+	StepRescue            = "rescue"
+	StepUnrescue          = "unrescue"
 
 	// Reserved names: a request for one of them, on any interface, means this step and never a
 	// step of a driver or agent (Ironic conductor/steps.py).
@@ -146,6 +149,20 @@ var stepRules = []StepRule{
 	{
 		Interface: "inspect", Step: StepTearDown, Core: true, UndoesAll: true,
 		NoSkip: frames, Does: "leaves the server off, without media and agent",
+	},
+
+	{
+		Interface: "rescue", Step: StepBootAgent, Core: true, Abortable: true, BootsAgent: true, Undo: []Undo{UndoPowerOff},
+		NoSkip: frames, Does: "boots the agent, from which the rescue system is made",
+	},
+	{
+		Interface: "rescue", Step: StepFinalizeRescue, Core: true, EndsAgent: true, MayRestart: true,
+		NoSkip: frames, Does: "has the agent set the password of the user rescue and end itself",
+	},
+	{Interface: "rescue", Step: StepRescue, Core: true, NoSkip: only, Does: "pretends to boot a rescue system"},
+	{
+		Interface: "rescue", Step: StepUnrescue, Core: true, UndoesAll: true,
+		NoSkip: only, Does: "boots the server from its disk again",
 	},
 
 	{Interface: "deploy", Step: "erase_devices", Lasts: true, MayRestart: true, NoSkip: erases, SkipAsked: true, Does: "erases all disks"},

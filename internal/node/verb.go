@@ -32,8 +32,8 @@ var Verbs = []Verb{
 	{Target: "abort", Event: EventAbort, Minor: 13},
 	{Target: "clean", Event: EventClean, Kind: KindClean, Minor: 15, State: Manageable, NotInMaintenance: "cleaning"},
 	{Target: "adopt", Event: EventAdopt, Minor: 17, State: Active},
-	{Target: "rescue", Event: EventRescue, Minor: 38, State: Rescue},
-	{Target: "unrescue", Event: EventUnrescue, Minor: 38, State: Active},
+	{Target: "rescue", Event: EventRescue, Kind: KindRescue, Minor: 38, State: Rescue},
+	{Target: "unrescue", Event: EventUnrescue, Kind: KindUnrescue, Minor: 38, State: Active},
 	{Target: "unhold", Event: EventUnhold, Minor: 85},
 	{Target: "service", Event: EventService, Minor: 87, State: Active, NotInMaintenance: "servicing"},
 }

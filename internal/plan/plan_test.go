@@ -116,6 +116,14 @@ func TestPlans(t *testing.T) {
 			auto,
 			strings.Replace(directDeploy, " driver:deploy.prepare_inst", " agent:deploy.inject_files@70 driver:deploy.prepare_inst", 1),
 		},
+		"rescue": {
+			KindRescue, nodetest.Redfish(nodetest.Uses("rescue", "agent")), nil,
+			plan.Options{RescuePassword: "$6$"},
+			"core:rescue.boot_agent@0 core:rescue.finalize_rescue@0",
+		},
+		"rescue of the fake driver": {KindRescue, nodetest.Fake(), nil, auto, "core:rescue.rescue@0"},
+		"unrescue":                  {KindUnrescue, nodetest.Redfish(nodetest.Uses("rescue", "agent")), nil, auto, "core:rescue.unrescue@0"},
+
 		"power on":              {KindPower, nodetest.Fake(), nil, plan.Options{Power: PowerOn}, "core:power.on@0"},
 		"power off":             {KindPower, nodetest.Fake(), nil, plan.Options{Power: PowerOff}, "core:power.off@0"},
 		"soft power off":        {KindPower, nodetest.Fake(), nil, plan.Options{Power: SoftPowerOff}, "core:power.soft_off@0"},
@@ -203,6 +211,16 @@ func TestPlansThatAreRefused(t *testing.T) {
 			KindInspect, nodetest.Redfish(nodetest.Uses("inspect", "no-inspect")), nil,
 			plan.Options{},
 			"Driver redfish does not support inspect (disabled or not implemented).",
+		},
+		"rescue that the node has not": {
+			KindRescue, nodetest.Redfish(), nil,
+			plan.Options{},
+			"Driver redfish does not support rescue (disabled or not implemented).",
+		},
+		"unrescue that the node has not": {
+			KindUnrescue, nodetest.Redfish(), nil,
+			plan.Options{},
+			"Driver redfish does not support rescue (disabled or not implemented).",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

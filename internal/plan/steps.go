@@ -32,6 +32,8 @@ var planners = map[node.OperationKind]planner{
 	node.KindDeploy:   planDeployment,
 	node.KindRebuild:  planDeployment,
 	node.KindUndeploy: planUndeploy,
+	node.KindRescue:   planRescue,
+	node.KindUnrescue: planUnrescue,
 	node.KindPower:    planPower,
 	node.KindUndo:     planUndo,
 
@@ -111,6 +113,25 @@ func planInspection(k node.KindSpec, n *node.Node, _ []node.Step, _ Options) ([]
 		return nil, n.Unsupported("inspect")
 	}
 	return []node.Step{{Interface: "inspect", Step: node.StepInspectHardware, Source: node.SourceDriver}}, nil
+}
+
+func planRescue(k node.KindSpec, n *node.Node, _ []node.Step, o Options) ([]node.Step, error) {
+	switch n.Implementation(k.Agent).Means {
+	case node.MeansAgent:
+		finalize := coreStep("rescue", node.StepFinalizeRescue)
+		finalize.Args = map[string]any{node.RescuePassword: o.RescuePassword}
+		return []node.Step{coreStep("rescue", node.StepBootAgent), finalize}, nil
+	case node.MeansNone:
+		return nil, n.Unsupported("rescue")
+	}
+	return []node.Step{coreStep("rescue", node.StepRescue)}, nil
+}
+
+func planUnrescue(_ node.KindSpec, n *node.Node, _ []node.Step, _ Options) ([]node.Step, error) {
+	if n.Implementation("rescue").Means == node.MeansNone {
+		return nil, n.Unsupported("rescue")
+	}
+	return []node.Step{coreStep("rescue", node.StepUnrescue)}, nil
 }
 
 func planDeployment(k node.KindSpec, n *node.Node, asked []node.Step, _ Options) ([]node.Step, error) {
@@ -248,6 +269,8 @@ type Options struct {
 	Power node.PowerState
 	// BootDevice is what an operation of KindBootDevice sets.
 	BootDevice node.BootDevice
+	// RescuePassword is the hash of the password of KindRescue, or what stands for it where it is sealed.
+	RescuePassword string
 }
 
 // Steps is the list of steps with which an operation of kind k begins: core

@@ -33,7 +33,8 @@ func (k kind) inspector() string { return cmp.Or(k.inspectBy, "redfish") }
 
 // columns are the kinds of operation that the matrix tries, in the order of a node's life.
 var columns = []node.OperationKind{
-	node.KindManage, node.KindProvide, node.KindClean, node.KindInspect, node.KindDeploy, node.KindRebuild, node.KindUndeploy, node.KindPower,
+	node.KindManage, node.KindProvide, node.KindClean, node.KindInspect, node.KindDeploy, node.KindRebuild, node.KindUndeploy,
+	node.KindRescue, node.KindUnrescue, node.KindPower,
 	node.KindBootDevice, node.KindNMI,
 }
 
@@ -44,7 +45,7 @@ var notTried = map[node.OperationKind]string{
 
 // stepsNotTried says why no operation of the matrix has a step.
 var stepsNotTried = func() map[string]string {
-	out := map[string]string{"management.undo": notTried[node.KindUndo]}
+	out := map[string]string{"management.undo": notTried[node.KindUndo], "rescue.rescue": "only fake hardware plans it"}
 	for _, step := range []string{
 		"deploy.erase_devices_express", "bios.apply_configuration", "bios.factory_reset", "firmware.update", "raid.apply_configuration",
 		"raid.create_configuration", "raid.delete_configuration", node.StepHold, node.StepWait, node.StepPowerOn, node.StepPowerOff, node.StepReboot,
@@ -70,6 +71,8 @@ var kinds = []kind{
 	{name: "deploy", column: node.KindDeploy, from: node.Available, to: node.Active, verb: "active"},
 	{name: "rebuild", column: node.KindRebuild, from: node.Active, on: true, to: node.Active, verb: "rebuild"},
 	{name: "undeploy", column: node.KindUndeploy, from: node.Active, on: true, to: node.Available, verb: "deleted"},
+	{name: "rescue", column: node.KindRescue, from: node.Active, on: true, to: node.Rescue, verb: "rescue"},
+	{name: "unrescue", column: node.KindUnrescue, from: node.Rescue, on: true, to: node.Active, verb: "unrescue"},
 	{name: "power on", column: node.KindPower, from: node.Manageable, to: node.Manageable, power: node.PowerOn},
 	{name: "power off", column: node.KindPower, from: node.Active, on: true, to: node.Active, power: node.PowerOff},
 	{name: "soft power off", column: node.KindPower, from: node.Active, on: true, to: node.Active, power: node.SoftPowerOff},
@@ -111,6 +114,9 @@ var changes = map[string][]string{
 	"deploy.tear_down":                nil,
 	"inspect.boot_agent":              boots,
 	"inspect.tear_down":               {"ForceOff", "eject"},
+	"rescue.boot_agent":               boots,
+	"rescue.finalize_rescue":          {"rescue.finalize_rescue"},
+	"rescue.unrescue":                 {"eject", "On"},
 	"power.on":                        {"On"},
 	"power.off":                       {"ForceOff"},
 	"power.soft_off":                  {"GracefulShutdown"},
@@ -153,7 +159,7 @@ func planned(k kind) ([]string, error) {
 	for iface, impls := range h.Supports() {
 		n.Interfaces[iface] = impls[0]
 	}
-	n.Interfaces["inspect"] = k.inspector()
+	n.Interfaces["inspect"], n.Interfaces["rescue"] = k.inspector(), "agent"
 	var request []node.Step
 	if k.column == node.KindClean {
 		for _, a := range asked {
@@ -212,7 +218,7 @@ func points(k kind) ([]point, error) {
 // requests returns the requests that step i sends.
 func requests(k kind, step string, i int) []string {
 	if i == 0 && k.on && k.column.Provisions() { // the operation begins by switching the server off
-		return []string{"ForceOff"}
+		return append([]string{"ForceOff"}, changes[step]...)
 	}
 	if r, ok := changes[step]; ok {
 		return r

@@ -118,7 +118,7 @@ func (l *lab) enroll(ctx context.Context, s *subject) error {
 	}
 	var made shown
 	err = l.Call(ctx, http.MethodPost, "/v1/nodes", map[string]any{
-		"driver": "redfish", "resource_class": "baremetal", "automated_clean": false, "conductor_group": l.group,
+		"driver": "redfish", "resource_class": "baremetal", "automated_clean": false, "conductor_group": l.group, "rescue_interface": "agent",
 		"driver_info": map[string]any{
 			"redfish_address": sv.Address, "redfish_system_id": sv.System, "redfish_username": sv.Username,
 			"redfish_password": sv.Password, "redfish_verify_ca": sv.VerifyCA, "deploy_iso": l.RackURL + "/images/deploy.iso",
@@ -163,14 +163,24 @@ func next(at, aim node.State) string {
 	case node.Manageable:
 		return "provide"
 	case node.Available, node.DeployFailed:
-		if aim == node.Active {
+		if aim == node.Active || aim == node.Rescue {
 			return "active"
 		}
 		if at == node.Available {
 			return "manage"
 		}
 		return "deleted"
-	case node.Active, node.ErrorState:
+	case node.Active:
+		if aim == node.Rescue {
+			return "rescue"
+		}
+		return "deleted"
+	case node.Rescue, node.RescueFailed, node.UnrescueFailed:
+		if aim == node.Active {
+			return "unrescue"
+		}
+		return "deleted"
+	case node.ErrorState:
 		return "deleted"
 	}
 	return ""
@@ -334,6 +344,9 @@ func (l *lab) ask(ctx context.Context, s *subject, k kind) (string, error) {
 		path, body["target"] = "/v1/nodes/"+s.uuid+"/states/power", string(k.power)
 	case k.column.Spec().Management: // Ironic's request would wait for the end
 		method, path, body = http.MethodPost, "/temper/v1/nodes/"+s.uuid+"/operations", map[string]any{"verb": k.verb}
+	}
+	if k.verb == "rescue" {
+		body["rescue_password"] = "of the user rescue"
 	}
 	maps.Copy(body, k.body)
 	h, err := l.Ask(ctx, method, path, body, nil)

@@ -312,6 +312,8 @@ var failures = map[node.OperationKind][]node.State{
 	node.KindDeploy:   {node.DeployFailed},
 	node.KindRebuild:  {node.DeployFailed},
 	node.KindUndeploy: {node.ErrorState, node.CleanFailed},
+	node.KindRescue:   {node.RescueFailed},
+	node.KindUnrescue: {node.UnrescueFailed},
 	node.KindPower:    {node.Manageable, node.Active},
 
 	node.KindBootDevice: {node.Manageable},
@@ -351,7 +353,7 @@ func failed(word string) func(ctx context.Context, l *lab, t *trial) error {
 				return fmt.Errorf("the node is held by %q; %s", n.Reservation, o)
 			case word != "" && t.k.column.Provisions() && !holds(n.LastError, word):
 				return fmt.Errorf("the node says %q; %s", n.LastError, o)
-			case sv.Media != "" || sv.BootOverride != "" && t.k.column != node.KindBootDevice:
+			case sv.Media != t.s.before.Media && sv.Media != "" || sv.BootOverride != "" && t.k.column != node.KindBootDevice:
 				return fmt.Errorf("media %q is in, and the boot override is %q; %s", sv.Media, sv.BootOverride, o)
 			case off && sv.Powered && t.s.before.Powered != sv.Powered || off && sv.Powered && t.k.column != node.KindRebuild:
 				return fmt.Errorf("the server is on; %s", o)

@@ -53,7 +53,7 @@ var extensions = map[string]map[string]commandSpec{
 	"image":  {"install_bootloader": {async: true, run: installBootloader}},
 	"log":    {"collect_system_logs": {run: collectLogs}},
 	"poll":   {"get_hardware_info": {run: hardwareInfo}, "set_node_info": {run: noop}},
-	"rescue": {"finalize_rescue": {run: lockdown}},
+	"rescue": {"finalize_rescue": {run: finalizeRescue}},
 	"system": {"lockdown": {run: lockdown}},
 }
 
@@ -196,8 +196,20 @@ func getPartitionUUIDs(_ context.Context, a *Agent, _ *command, _ json.RawMessag
 	return a.partitions, nil
 }
 
-// lockdown stops the agent's API and its network. Finalizing a rescue does the same,
-// because the rescued server then belongs to its user.
+// finalizeRescue sets the password of the user rescue, and stops the agent's API, because the rescued server then belongs to
+// its user. chpasswd -e takes any text as a hash; with one that is none nobody could log in.
+func finalizeRescue(ctx context.Context, a *Agent, c *command, params json.RawMessage) (any, error) {
+	var p agent.RescueParams
+	if err := json.Unmarshal(params, &p); err != nil {
+		return nil, err
+	}
+	if p.Password == "" || p.Hashed && !strings.HasPrefix(p.Password, "$") {
+		return nil, badCommand("rescue_password is not what hashed says")
+	}
+	return lockdown(ctx, a, c, params)
+}
+
+// lockdown stops the agent's API and its network.
 func lockdown(_ context.Context, a *Agent, _ *command, _ json.RawMessage) (any, error) {
 	a.stopServing()
 	a.setPhase(phaseLocked)

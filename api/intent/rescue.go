@@ -1,0 +1,34 @@
+package intent
+
+import (
+	"strings"
+
+	"github.com/go-crypt/crypt/algorithm/shacrypt"
+
+	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/node"
+)
+
+// maxRescuePassword bounds a rescue password, in bytes: the time that its hash takes grows with its length.
+const maxRescuePassword = 255
+
+// RescueHash returns a SHA-512 hash of the password in a request for v, with a random salt, in the format of crypt(3), which
+// the ramdisk's chpasswd takes. Ironic sends such hashes, too (rescue_password_hash_algorithm). It returns "" if v takes no
+// password or there is none but blanks.
+func RescueHash(v node.Verb, password string) (string, error) {
+	if v.Event != node.EventRescue || strings.TrimSpace(password) == "" {
+		return "", nil
+	}
+	if n := len(password); n > maxRescuePassword {
+		return "", fault.New(fault.Invalid, "The rescue password has %d bytes, more than %d.", n, maxRescuePassword)
+	}
+	hasher, err := shacrypt.NewSHA512()
+	if err != nil {
+		return "", fault.New(fault.Internal, "hash the rescue password: %w", err)
+	}
+	digest, err := hasher.Hash(password)
+	if err != nil {
+		return "", fault.New(fault.Internal, "hash the rescue password: %w", err)
+	}
+	return digest.Encode(), nil
+}
