@@ -13,9 +13,9 @@ func newNodeRescue(s *session) *cobra.Command {
 	var terms client.Terms
 	c := &cobra.Command{
 		Use: "rescue NODE...", Short: "Boot active nodes into a rescue system",
-		Long: "Boot active nodes into the agent's ramdisk and let the user rescue log in there with a password. The disks are left as they are.\n\n" +
+		Long: "Boot active nodes into a rescue system: the agent's ramdisk, where the user rescue can log in with a password. The disks are left as they are.\n\n" +
 			"The command asks for the password, or reads the first line of standard input if that is no terminal. Temper keeps a hash of it until the node is rescued. temper node unrescue boots the disk again.",
-		Example: "  temper node rescue n1 --watch\n  temper node rescue n1 < password-file",
+		Example: "  temper node rescue n1 --watch",
 	}
 	addTerms(c, &terms)
 	return v.command(s, c, func() (client.Work, error) {

@@ -39,7 +39,7 @@ var rackDrivers = []rackDriver{
 // rackDriver is a hardware type that a server of the rack can have.
 type rackDriver struct {
 	name        string
-	bootsAgents bool // without it a node can't be cleaned automatically
+	bootsAgents bool // without it a node can't be cleaned automatically, or rescued
 	info        func(sv Server, rackURL string) map[string]any
 }
 
@@ -96,6 +96,7 @@ type Node struct {
 	ConductorGroup string
 	ResourceClass  string
 	AutomatedClean bool
+	Rescue         string   // its rescue interface; "" = the default
 	MACs           []string // become ports
 }
 
@@ -104,6 +105,9 @@ func (n Node) fields() map[string]any {
 	f := map[string]any{"name": n.Name, "driver": n.Driver, "resource_class": n.ResourceClass, "automated_clean": n.AutomatedClean}
 	if n.DriverInfo != nil {
 		f["driver_info"] = n.DriverInfo
+	}
+	if n.Rescue != "" {
+		f["rescue_interface"] = n.Rescue
 	}
 	if n.ConductorGroup != "" {
 		f["conductor_group"] = n.ConductorGroup
@@ -181,9 +185,13 @@ func RackNodes(ctx context.Context, rackURL string, share map[string]int) ([]Nod
 	for _, d := range rackDrivers {
 		n := min(share[d.name], len(servers))
 		for _, sv := range servers[:n] {
-			nodes = append(nodes, Node{
+			n := Node{
 				Name: sv.Name, Driver: d.name, DriverInfo: d.info(sv, rackURL), ResourceClass: "baremetal", AutomatedClean: d.bootsAgents, MACs: sv.MACs,
-			})
+			}
+			if d.bootsAgents {
+				n.Rescue = "agent" // the default refuses to
+			}
+			nodes = append(nodes, n)
 		}
 		servers = servers[n:]
 	}

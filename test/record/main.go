@@ -94,6 +94,8 @@ func (r *recorder) record(ctx context.Context) error {
 		{name: "DeployNode-failed", from: "available", verb: "active", to: "deploy failed", before: image(wrong)},
 		{name: "DeployNode", from: "deploy failed", verb: "active", to: "active", before: image(digest)},
 		{name: "RebuildNode", from: "active", verb: "rebuild", to: "active"},
+		{name: "RescueNode", from: "active", verb: "rescue", to: "rescue", body: map[string]any{"rescue_password": "of the user rescue"}},
+		{name: "UnrescueNode", from: "rescue", verb: "unrescue", to: "active"},
 		{name: "UndeployNode", from: "active", verb: "deleted", to: "available"},
 		{name: "DeployNode-killed", from: "available", verb: "active", to: "active", before: image(digest), during: r.killConductor},
 		{from: "active", verb: "deleted", to: "available"},

@@ -1,0 +1,59 @@
+package ironic_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/go-crypt/crypt/algorithm/shacrypt"
+	"github.com/stretchr/testify/require"
+
+	"go.temper.dev/temper/api/apitest"
+	"go.temper.dev/temper/internal/node"
+)
+
+func TestRescueNeedsAPassword(t *testing.T) {
+	b := apitest.New(t).WithConductors()
+	b.In("n1", node.Active)
+	for _, password := range []any{nil, "", " \t"} {
+		require.Contains(t, b.Put("/v1/nodes/n1/states/provision", map[string]any{"target": "rescue", "rescue_password": password}).Fails(400),
+			`A non-empty "rescue_password" is required when setting target provision state to rescue`)
+	}
+	require.Contains(t, b.Put("/v1/nodes/n1/states/provision", map[string]any{"target": "rescue", "rescue_password": strings.Repeat("x", 256)}).Fails(400), "more than 255")
+	require.Contains(t, b.Put("/v1/nodes/n1/states/provision", map[string]any{"target": "deleted", "rescue_password": "x"}).Fails(400), `"rescue_password" is only valid`)
+	require.Equal(t, "active", b.Field("n1", "provision_state"))
+}
+
+// What is kept of a rescue password is a hash, as a sealed argument of a step.
+func TestOfARescuePasswordOnlyASealedHashIsKept(t *testing.T) {
+	for name, ask := range map[string]func(b *apitest.Bench){
+		"Ironic's request": func(b *apitest.Bench) {
+			b.Put("/v1/nodes/n1/states/provision", map[string]any{"target": "rescue", "rescue_password": "hunter2"}).Is(202)
+		},
+		"Temper's request": func(b *apitest.Bench) {
+			b.Post("/temper/v1/nodes/n1/operations", map[string]any{"verb": "rescue", "rescue_password": "hunter2"}).Is(202)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := apitest.New(t).WithConductors()
+			uuid := b.Enrolled("n1")
+			b.Patch("/v1/nodes/n1", apitest.Add("/rescue_interface", "agent")).Is(200)
+			b.MoveTo(uuid, node.Active)
+			ask(b)
+			require.Equal(t, "rescuing", b.Field("n1", "provision_state"))
+			op := b.LastOperation("n1")
+			require.Equal(t, node.KindRescue, op.Kind)
+			require.Equal(t, "******", op.RescuePassword())
+			secrets, err := b.Credentials("n1")
+			require.NoError(t, err)
+			var hash string
+			for name, v := range secrets {
+				if strings.HasSuffix(name, "/"+node.RescuePassword) {
+					hash, _ = v.(string)
+				}
+			}
+			digest, err := shacrypt.Decode(hash)
+			require.NoError(t, err)
+			require.True(t, digest.Match("hunter2"))
+		})
+	}
+}
