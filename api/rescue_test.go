@@ -1,4 +1,4 @@
-package ironic_test
+package api_test
 
 import (
 	"strings"
