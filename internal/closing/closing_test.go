@@ -195,7 +195,7 @@ func TestAfterClosingNoNodeIsStuck(t *testing.T) {
 		KindDeploy:  {Deploying, DeployWait, DeployHold, DeployFailed, Deleting}, KindRebuild: {Deploying, DeployWait, DeployHold, DeployFailed, Deleting},
 		KindUndeploy: {Deleting, Cleaning, CleanWait, CleanHold, CleanFailed, ErrorState},
 		KindRescue:   {Rescuing, RescueWait, RescueFailed, Deleting}, KindUnrescue: {Unrescuing, UnrescueFailed},
-		KindPower:    {Enroll, Manageable, Available, Active, DeployFailed, CleanFailed},
+		KindPower: {Enroll, Manageable, Available, Active, DeployFailed, CleanFailed},
 	}
 	for _, k := range Kinds() {
 		for _, s := range runs[k] {
