@@ -63,7 +63,7 @@ func TestAPastedCommandReachesTheSameAPI(t *testing.T) {
 		asked <- r.URL.Path
 		_, _ = w.Write([]byte(`{"text":"You can: temper node why n2","conductors":[]}`))
 	})
-	for command, path := range map[string]string{"temper node why n2": "/temper/v1/nodes/n2/why", "temper conductor list": "/temper/v1/conductors", "temper why --nodes": "/temper/v1/why"} {
+	for command, path := range map[string]string{"temper node why n2": "/temper/v1/nodes/n2/why", "temper conductor list": "/temper/v1/conductors", "temper status": "/temper/v1/status"} {
 		c, _, err := newTestRoot().Find([]string{"node", "why"})
 		require.NoError(t, err)
 		require.NoError(t, c.ParseFlags([]string{"--api", api}))

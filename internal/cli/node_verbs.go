@@ -12,6 +12,7 @@ import (
 	"go.temper.dev/temper/internal/cli/table"
 	"go.temper.dev/temper/internal/cli/watch"
 	"go.temper.dev/temper/internal/client"
+	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
 )
 
@@ -118,11 +119,22 @@ func (v verb) command(s *session, c *cobra.Command, prepare func() (client.Work,
 		}
 		asked := forEach(ctx, names, sel.parallel, v.event, func(ctx context.Context, name string) (*watch.Target, error) {
 			id, err := s.Work(ctx, name, work)
-			return &watch.Target{Name: name, ID: id, Goal: v.goal}, err
+			return &watch.Target{Name: name, ID: id, Goal: v.goal}, whetherAccepted(err, name)
 		})
 		return s.finish(ctx, o, sel.parallel, asked)
 	})
 	return c
+}
+
+// whetherAccepted adds to the error of a request for work on a node, if the database was away, whether the request was accepted.
+func whetherAccepted(err error, name string) error {
+	switch {
+	case client.InDoubt(err):
+		return &advisedError{err, "temper operation list --node " + name + " shows whether it was accepted"}
+	case client.CodeOf(err) == fault.DatabaseUnavailable: // the API says RequestInDoubt if it had begun to write
+		return &advisedError{err, "the request was not accepted"}
+	}
+	return err
 }
 
 // finish follows what was started, if the user wants that, shows the operations, and returns what failed.

@@ -245,3 +245,37 @@ func TestWarningsOfTheAPIAreSaidOnce(t *testing.T) {
 	require.Equal(t, "temper: Temporal does not answer: the request is accepted\n", got.err)
 	require.Equal(t, 2, strings.Count(got.out, "accepted"))
 }
+
+// Who requests work is told whether it was accepted. A request in doubt is sent again, with the same key, until that is known.
+func TestWhoRequestsWorkIsToldWhetherItWasAccepted(t *testing.T) {
+	var keys []string
+	code := fault.DatabaseUnavailable
+	api := serving(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodPost {
+			_ = json.NewEncoder(w).Encode(clitest.Operation("7", "deploy", "accepted"))
+			return
+		}
+		var body struct {
+			Key string `json:"idempotency_key"`
+		}
+		_ = json.NewDecoder(r.Body).Decode(&body)
+		if keys = append(keys, body.Key); code == fault.RequestInDoubt && len(keys) == 3 {
+			w.Header().Set("Temper-Operation", "7")
+			w.WriteHeader(http.StatusAccepted)
+			return
+		}
+		w.WriteHeader(http.StatusServiceUnavailable)
+		_, _ = w.Write(faultOf("Resource temporarily unavailable, please retry. It is away.", code))
+	})
+	got := ask(t, api, "", "node", "deploy", "n1")
+	require.ErrorContains(t, got.failed, "n1: the API answered 503: It is away; the request was not accepted")
+	require.Len(t, keys, 1)
+
+	code, keys = fault.RequestInDoubt, nil
+	got = ask(t, api, "", "node", "deploy", "n1")
+	require.NoError(t, got.failed)
+	require.Contains(t, got.out, "accepted")
+	require.Equal(t, []string{keys[0], keys[0], keys[0]}, keys)
+	got = ask(t, api, "", "node", "deploy", "n1", "--timeout", "100ms")
+	require.ErrorContains(t, got.failed, "temper operation list --node n1 shows whether it was accepted")
+}

@@ -155,7 +155,7 @@ func (c *Client) do(ctx context.Context, r request, out any) (http.Header, error
 	defer slow.Stop()
 	switch {
 	case r.idempotent:
-		return c.retry(ctx, (*Error).lost, ask)
+		return c.retryInDoubt(ctx, ask)
 	case r.method == http.MethodGet:
 		return c.retry(ctx, (*Error).temporary, ask)
 	}

@@ -41,6 +41,7 @@ type Error struct {
 
 	retryAfter time.Duration // Retry-After of the answer; 0 = none
 	final      bool          // a retry would fail in the same way
+	doubt      bool          // the request may have been accepted before, when it was sent first
 	err        error
 }
 
@@ -110,6 +111,12 @@ func HelpOf(err error) []Help {
 		return e.Help
 	}
 	return nil
+}
+
+// InDoubt reports whether the request may have been accepted although err is its answer.
+func InDoubt(err error) bool {
+	var e *Error
+	return errors.As(err, &e) && (e.doubt || e.lost())
 }
 
 // StageOf returns the stage of the *Error in err's chain, and whether there is one.

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
+
+	"go.temper.dev/temper/internal/fault"
 )
 
 // The pauses between tries.
@@ -50,13 +52,27 @@ func (c *Client) retry(ctx context.Context, passes func(*Error) bool, ask func()
 	return nil, last
 }
 
+// retryInDoubt is retry for a request that takes effect once. As long as it may have been accepted, it is sent again.
+func (c *Client) retryInDoubt(ctx context.Context, ask func() (http.Header, error)) (http.Header, error) {
+	doubt := false
+	h, err := c.retry(ctx, func(e *Error) bool {
+		doubt = doubt || e.lost()
+		return doubt && (e.lost() || e.temporary())
+	}, ask)
+	var e *Error
+	if doubt && errors.As(err, &e) {
+		e.doubt = true
+	}
+	return h, err
+}
+
 // temporary reports whether the same request may succeed a little later.
 func (e *Error) temporary() bool {
 	return !e.final && (e.Stage == Unreached || e.Stage == Lost || e.Status == http.StatusServiceUnavailable)
 }
 
 // lost reports whether the request may have been accepted, and only the answer is missing.
-func (e *Error) lost() bool { return !e.final && e.Stage == Lost }
+func (e *Error) lost() bool { return !e.final && (e.Stage == Lost || e.Code == fault.RequestInDoubt) }
 
 // retryAfter returns the header Retry-After; 0 if there is none.
 func retryAfter(h http.Header) time.Duration {

@@ -55,7 +55,7 @@ func troubleshooting() string {
 		cause        bool
 	}{
 		{"Why work on a node failed or was ended", "These are the values of an operation's `cause`. Errors of requests may have some of them, too.", true},
-		{"Why a request is refused", "These are values of `code` in errors of the API only. The request has changed nothing.", false},
+		{"Why a request is refused", "These are values of `code` in errors of the API only. The request has changed nothing, unless its section says otherwise.", false},
 	} {
 		p("")
 		p("## %s", part.title)

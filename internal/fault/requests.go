@@ -38,6 +38,7 @@ const (
 	NoConductorAlive     Code = "no_conductor_alive"
 	ServiceUnavailable   Code = "unavailable"
 	DatabaseUnavailable  Code = "database_unavailable"
+	RequestInDoubt       Code = "request_in_doubt"
 	TemporalUnavailable  Code = "temporal_unavailable"
 	WorkflowEnded        Code = "workflow_ended"
 	NoAnswerInTime       Code = "unreachable"
@@ -195,6 +196,10 @@ var ofRequests = []CodeRow{
 	{
 		Code: DatabaseUnavailable, Kind: Unavailable, Cause: true, Meaning: "The database is away or busy.",
 		Do: "Bring PostgreSQL back. Work that was accepted goes on by itself afterwards.",
+	},
+	{
+		Code: RequestInDoubt, Kind: Unavailable, Meaning: "The database went away while the request was being recorded, so that it may have been accepted.",
+		Do: "Send it again with the same idempotency key: it takes effect once. Without a key, list the operations of the node first.",
 	},
 	{
 		Code: TemporalUnavailable, Kind: Unavailable, Cause: true, Meaning: "Temporal is away, or the workflow did not answer in time.",

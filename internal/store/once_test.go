@@ -52,6 +52,32 @@ func TestARequestWithAKeyIsDecidedOnce(t *testing.T) {
 	require.EqualValues(t, 0, ask[int64](t, url, `SELECT count(*) FROM idempotency_keys`))
 }
 
+// If the database goes away before anything was written, nothing was accepted. Afterwards nobody knows, until the request is sent again.
+func TestARequestWhoseCommitIsNotAnsweredIsInDoubt(t *testing.T) {
+	t.Parallel()
+	s, url := openURL(t)
+	n := create(t, s, node.Active)
+	request := func(decided func()) (*node.Operation, error) {
+		o, _, err := s.RequestOnce(t.Context(), n.UUID, onceFor("k", "off"), func(*node.Node) (*node.Request, error) {
+			decided()
+			return &node.Request{Open: &node.Operation{Kind: node.KindPower, PowerTarget: node.PowerOff}}, nil
+		})
+		return o, err
+	}
+	_, err := request(func() {
+		raw(t, url, `SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity WHERE datname = current_database() AND state = 'idle in transaction'`)
+	})
+	require.Equal(t, fault.RequestInDoubt, fault.CodeOf(err), "%v", err)
+	require.True(t, fault.Is(err, fault.Unavailable))
+	o, err := request(func() {})
+	require.NoError(t, err)
+	require.NotNil(t, o)
+
+	away := connect(t, store.Config{URL: "postgres://nobody@127.0.0.1:1/none", Keyset: keyset})
+	_, _, err = away.RequestOnce(t.Context(), n.UUID, onceFor("k2", "off"), nil)
+	require.Equal(t, fault.DatabaseUnavailable, fault.CodeOf(err), "%v", err)
+}
+
 func TestKeysAreFoundAndForgottenByIndex(t *testing.T) {
 	t.Parallel()
 	s, url := openURL(t)

@@ -31,6 +31,7 @@ func (s *Store) Request(ctx context.Context, ident string, decide func(*node.Nod
 func (s *Store) RequestOnce(ctx context.Context, ident string, once node.IdempotencyKey, decide func(*node.Node) (*node.Request, error)) (o *node.Operation, repeated bool, err error) {
 	r := request{store: s}
 	var before earlier
+	sent := false // what writes, together with the commit
 	err = s.inTx(ctx, "request to node "+words(ident, 64), func(b *pgx.Batch) {
 		r.queueLock(b, ident)
 		before.queue(b, ident, once)
@@ -58,9 +59,15 @@ func (s *Store) RequestOnce(ctx context.Context, ident string, once node.Idempot
 		if err := r.queue(b); err != nil {
 			return err
 		}
-		return r.queueOnce(b, once)
+		if err := r.queueOnce(b, once); err != nil {
+			return err
+		}
+		sent = true
+		return nil
 	})
 	switch {
+	case err != nil && sent && fault.CodeOf(err) == fault.DatabaseUnavailable:
+		return nil, false, fault.Coded(fault.RequestInDoubt, "%w", err)
 	case err != nil:
 		return nil, false, err
 	case !before.found:
@@ -68,7 +75,9 @@ func (s *Store) RequestOnce(ctx context.Context, ident string, once node.Idempot
 	case before.operation == 0:
 		return nil, true, nil
 	}
-	o, err = s.Operation(ctx, before.operation)
+	if o, err = s.Operation(ctx, before.operation); err != nil && fault.CodeOf(err) == fault.DatabaseUnavailable {
+		err = fault.Coded(fault.RequestInDoubt, "%w", err) // it was accepted before, but not as what
+	}
 	return o, true, err
 }
 
