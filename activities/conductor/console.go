@@ -40,7 +40,7 @@ func (h *heldConsole) listen(used map[int]bool) node.ConsoleState {
 	if port := h.ConsolePort(); port != 0 {
 		h.listener, err = console.ListenAt(h.keeper.Address, port)
 	} else {
-		h.listener, err = h.keeper.Ports.Listen(h.keeper.Address, used)
+		h.listener, err = h.keeper.Ports.Listen(h.keeper.Address, h.UUID, used)
 	}
 	if err != nil {
 		h.listener, h.retry = nil, time.Now().Add(portPause)

@@ -105,12 +105,12 @@ type consoleLine struct {
 
 	mu   sync.Mutex
 	conn net.Conn
-	at   string // the URL of conn
+	at   string // the conductor at its other end
 }
 
 // connect connects to the conductor that the API names. If none holds the console, it asks again for consoleWait.
 func (l *consoleLine) connect() error {
-	before := l.url()
+	before := l.conductor()
 	_, err := backoff.Retry(l.ctx, func() (net.Conn, error) {
 		at, err := l.find(l.ctx, l.name)
 		switch {
@@ -126,11 +126,11 @@ func (l *consoleLine) connect() error {
 		if err != nil {
 			return nil, fmt.Errorf("connect to conductor %s, which holds the console of node %s: %w", at.Conductor, l.name, err)
 		}
-		if at.URL == before {
+		if at.Conductor == before {
 			_ = conn.Close()
 			return nil, backoff.Permanent(errors.New("the conductor has ended the connection"))
 		}
-		l.set(conn, at.URL)
+		l.set(conn, at.Conductor)
 		return conn, nil
 	}, backoff.WithBackOff(backoff.NewConstantBackOff(time.Second)), backoff.WithMaxElapsedTime(consoleWait))
 	if l.ctx.Err() != nil {
@@ -151,7 +151,7 @@ func (l *consoleLine) current() net.Conn {
 	return l.conn
 }
 
-func (l *consoleLine) url() string {
+func (l *consoleLine) conductor() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.at

@@ -3,6 +3,7 @@ package console
 import (
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"net"
 	"net/netip"
 	"strconv"
@@ -21,9 +22,13 @@ func (p Ports) String() string { return fmt.Sprintf("%d:%d", p.First, p.End) }
 // ErrNoPort is wrapped by the error of Listen if no port of a range is free.
 var ErrNoPort = errors.New("no port is free")
 
-// Listen listens at the first port that is free, and that used does not have. The error wraps ErrNoPort if there is none.
-func (p Ports) Listen(address netip.Addr, used map[int]bool) (net.Listener, error) {
-	for port := p.First; port < p.End; port++ {
+// Listen listens at a port that is free, and that used does not have. It prefers the same port for the same name, so that those of
+// different servers are seldom mistaken for each other. The error wraps ErrNoPort if none is free.
+func (p Ports) Listen(address netip.Addr, name string, used map[int]bool) (net.Listener, error) {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(name)) // a hash takes everything
+	for i := range p.Count() {
+		port := p.First + (int(h.Sum32()%uint32(p.Count()))+i)%p.Count() //nolint:gosec // there are at most 65535
 		if used[port] {
 			continue
 		}

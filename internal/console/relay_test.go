@@ -236,15 +236,17 @@ func TestPorts(t *testing.T) {
 	require.NoError(t, err)
 	defer taken.Close()
 	port := taken.Addr().(*net.TCPAddr).Port
-	_, err = console.Ports{First: port, End: port + 1}.Listen(address, nil)
+	_, err = console.Ports{First: port, End: port + 1}.Listen(address, "n1", nil)
 	require.ErrorIs(t, err, console.ErrNoPort)
 	_, err = console.ListenAt(address, port)
 	require.Error(t, err)
-	_, err = console.Ports{First: 1024, End: 1026}.Listen(address, map[int]bool{1024: true, 1025: true})
+	_, err = console.Ports{First: 1024, End: 1026}.Listen(address, "n1", map[int]bool{1024: true, 1025: true})
 	require.ErrorIs(t, err, console.ErrNoPort)
 	require.ErrorContains(t, err, "console.port_range 1024:1026")
-	l, err := console.Ports{First: port, End: 65536}.Listen(address, nil)
-	require.NoError(t, err)
-	require.Greater(t, l.Addr().(*net.TCPAddr).Port, port)
-	require.NoError(t, l.Close())
+	for _, ports := range []console.Ports{{First: port, End: 65536}, {First: 1024, End: port + 1}} {
+		l, err := ports.Listen(address, "n1", nil)
+		require.NoError(t, err)
+		require.NotEqual(t, port, l.Addr().(*net.TCPAddr).Port)
+		require.NoError(t, l.Close())
+	}
 }

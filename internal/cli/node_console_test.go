@@ -1,0 +1,69 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"go.temper.dev/temper/internal/client"
+)
+
+// A console is continued at the conductor that takes it over, and ends when its conductor ends it.
+func TestAConsoleIsContinuedAtTheNextConductor(t *testing.T) {
+	at := make(chan client.Console, 3)
+	listen := func(conductor string) net.Listener {
+		l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // a test
+		require.NoError(t, err)
+		t.Cleanup(func() { _ = l.Close() })
+		at <- client.Console{Enabled: true, Conductor: conductor, URL: "tcp://" + l.Addr().String()}
+		return l
+	}
+	accept := func(l net.Listener) net.Conn {
+		c, err := l.Accept()
+		require.NoError(t, err)
+		t.Cleanup(func() { _ = c.Close() })
+		return c
+	}
+	receive := func(from io.Reader, want string) {
+		t.Helper()
+		got := make([]byte, len(want))
+		_, err := io.ReadFull(from, got)
+		require.NoError(t, err)
+		require.Equal(t, want, string(got))
+	}
+	var told bytes.Buffer
+	l := &consoleLine{name: "n1", tell: &told, find: func(context.Context, string) (client.Console, error) { return <-at, nil }}
+	l.ctx, l.end = context.WithCancel(t.Context())
+	first := listen("c1")
+	require.NoError(t, l.connect())
+	conn := accept(first)
+	_, err := l.Write([]byte("ls\r"))
+	require.NoError(t, err)
+	receive(conn, "ls\r")
+
+	at <- client.Console{Enabled: true} // nobody holds it for a moment
+	second := listen("c2")
+	require.NoError(t, conn.Close())
+	read := make(chan string, 1)
+	go func() {
+		got := make([]byte, 7)
+		_, _ = io.ReadFull(l, got)
+		read <- string(got)
+	}()
+	conn = accept(second)
+	_, err = io.WriteString(conn, "login: ")
+	require.NoError(t, err)
+	require.Equal(t, "login: ", <-read)
+	require.Contains(t, told.String(), "connected again")
+
+	again := listen("c2")
+	require.NoError(t, conn.Close())
+	_, err = l.Read(make([]byte, 1))
+	require.ErrorContains(t, err, "the conductor has ended the connection")
+	_ = accept(again)
+	require.NoError(t, l.Close())
+}
