@@ -215,7 +215,11 @@ func (l *lab) asAsked(ctx context.Context, t *trial) (sv stack.Server, err error
 		wrong = append(wrong, fmt.Sprintf("the node is held by %q, its target power state is %q", n.Reservation, n.TargetPower))
 	}
 	quarantined := strings.Contains(n.Reason, "quarantine") // conductors come and go here, which does not concern the operation
-	if n.LastError != "" || n.Maintenance && !quarantined {
+	said := "" // a request to the management interface leaves what the operation before has said
+	if t.k.column.Spec().Management {
+		said = t.s.said
+	}
+	if n.LastError != said || n.Maintenance && !quarantined {
 		wrong = append(wrong, fmt.Sprintf("the node says %q, maintenance %t because of %q", n.LastError, n.Maintenance, n.Reason))
 	}
 	if on := map[bool]string{true: "power on", false: "power off"}[sv.Powered]; n.Power != on {

@@ -64,6 +64,7 @@ type subject struct {
 	group  string // its node's
 
 	before stack.Server // when its operation was asked for
+	said   string       // the last error of its node at that time
 }
 
 func openLab(ctx context.Context, temper string, servers int, say func(string, ...any)) (*lab, error) {

@@ -83,6 +83,11 @@ func (r *round) prepare(ctx context.Context) (err error) {
 				return err
 			}
 		}
+		n, err := r.now(ctx, s)
+		if err != nil {
+			return err
+		}
+		s.said = n.LastError
 		s.before, err = r.Server(ctx, s.server)
 		return err
 	})
