@@ -7,6 +7,7 @@ import (
 	"go.temper.dev/temper/internal/bmc"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/text"
 )
 
 // The effect of a restart and of an NMI can't be read back, and a repeated request would restart or interrupt the server once
@@ -19,7 +20,7 @@ func sentBefore(step *node.Step, command, what string) error {
 	if step.Issued == nil || step.Issued.Command != command {
 		return nil
 	}
-	return fault.New(fault.OutcomeUnknown, "%s was sent at %s, and its outcome is unknown", what, step.Issued.At.Format(time.RFC3339))
+	return fault.New(fault.OutcomeUnknown, "%s was sent at %s, and its outcome is unknown", what, text.Moment(step.Issued.At))
 }
 
 // sendOnce waits until no other request may still take effect, records the request and sends it. It waits first, because a conductor

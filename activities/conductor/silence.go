@@ -10,6 +10,7 @@ import (
 	"go.temper.dev/temper/activities"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/text"
 )
 
 // A BMC that gives no answer is recorded in the database (node.BMCSilence). From then on one conductor at a time asks it, after
@@ -67,7 +68,7 @@ func (t *task) mayAsk(ctx context.Context) error {
 // silentError is the error of whoever does not ask a silent BMC.
 func silentError(s *node.BMCSilence) error {
 	return fault.CodedAs(fault.Unreachable, fault.BMCSilent, "%w; conductor %s asked last at %s",
-		fault.NoAnswerError(s.Seen), s.AskedBy, s.AskedAt.UTC().Format(time.RFC3339))
+		fault.NoAnswerError(s.Seen), s.AskedBy, text.Moment(s.AskedAt))
 }
 
 // askWithin returns for how long nobody else asks a silent BMC: long enough for a login and a reading.

@@ -12,6 +12,7 @@ import (
 
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/text"
 )
 
 const (
@@ -101,5 +102,5 @@ func (r *PowerRefresh) silent(ctx context.Context, n *node.Node, err error, took
 	if n.Fault == node.FaultPower || time.Since(since) < (refreshFailures-1)*r.Interval {
 		return ""
 	}
-	return fmt.Sprintf("%s since %s: %v", node.PowerUnread, since.UTC().Format(time.RFC3339), err)
+	return fmt.Sprintf("%s since %s: %v", node.PowerUnread, text.Moment(since), err)
 }

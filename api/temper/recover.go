@@ -21,6 +21,7 @@ import (
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/help"
 	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/text"
 )
 
 // shownRecovery is who holds a node, and what was done about it.
@@ -218,7 +219,7 @@ func (r *shownRecovery) holder(o *node.Operation, st node.RunStatus, err error, 
 			r.Next += "; it waits for " + o.WaitingFor
 		}
 		if what := explain.AtLimit(o, f.Now); what != "" {
-			r.Next += " until " + o.WaitingUntil.UTC().Format(time.RFC3339) + ", then " + what
+			r.Next += " until " + text.Moment(*o.WaitingUntil) + ", then " + what
 		}
 	case st.Known:
 		if !st.ClosedAt.IsZero() {

@@ -16,6 +16,7 @@ import (
 	"go.temper.dev/temper/internal/cli/exit"
 	"go.temper.dev/temper/internal/cli/table"
 	"go.temper.dev/temper/internal/dial"
+	"go.temper.dev/temper/internal/text"
 )
 
 // ipmiFlags say how a BMC is reached over IPMI.
@@ -115,7 +116,7 @@ func printEvents(c *cobra.Command, events []bmc.Event, asJSON bool) error {
 		printed[i] = printedEvent{ID: e.ID, Sensor: e.Sensor, Event: e.Text, Asserted: e.Asserted}
 		at, what := "-", e.Text
 		if !e.At.IsZero() {
-			printed[i].At, at = &e.At, e.At.Format(time.RFC3339)
+			printed[i].At, at = &e.At, text.Moment(e.At)
 		}
 		if !e.Asserted {
 			what += " (ended)"

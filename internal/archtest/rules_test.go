@@ -36,7 +36,7 @@ var rules = []rule{
 	{at: "internal/ring", never: []string{anyThirdParty}, why: "who owns what is pure"},
 	{at: "internal/chaos", never: []string{anyThirdParty}, why: "points and how a process stops at them"},
 	{at: "internal/chaos/wrap", ours: []string{"activities", "api", "internal/agent", "internal/bmc", "internal/chaos", "internal/node"}, never: []string{pgx, gofish}, why: "it wraps interfaces, whatever is behind them"},
-	{at: "internal/share", ours: []string{"internal/ring"}, never: []string{anyThirdParty}, why: "who owns what is pure"},
+	{at: "internal/share", ours: []string{"internal/ring", "internal/text"}, never: []string{anyThirdParty}, why: "who owns what is pure"},
 	{at: "schemas", never: []string{anyThirdParty}, why: "contracts are files"},
 	{at: "web", never: []string{anyThirdParty}, why: "the dashboard is files"},
 	{at: "internal/text", never: []string{anyThirdParty}, why: "strings in, strings out"},
@@ -79,7 +79,7 @@ var rules = []rule{
 		never: []string{pgx, gofish, gin}, why: "what the activities of all roles share",
 	},
 	{
-		at: "activities/conductor", ours: []string{"activities", "internal/admission", "internal/console", "internal/node", "internal/coverage", "internal/mask", "internal/plan", "internal/secret", "internal/fault", "internal/bmc", "internal/agent", "internal/configdrive"},
+		at: "activities/conductor", ours: []string{"activities", "internal/admission", "internal/console", "internal/node", "internal/coverage", "internal/mask", "internal/plan", "internal/secret", "internal/fault", "internal/bmc", "internal/agent", "internal/configdrive", "internal/text"},
 		not:   []string{"activities/orchestrator", "activities/reconcile", "internal/bmc/redfish", "internal/bmc/ipmi", "internal/bmc/fake", "internal/bmc/bmctest"},
 		never: []string{pgx, gofish, gin}, why: "it takes interfaces; worker hands in the real ones",
 	},
@@ -119,7 +119,7 @@ var rules = []rule{
 		never: []string{temporal, pgx, gofish}, why: "Ironic's resources know nothing of Temper's own",
 	},
 	{
-		at: "api/temper", ours: []string{"internal/lockwait", "api/format", "api/httpd", "api/intent", "internal/admission", "internal/closing", "internal/configdrive", "internal/coverage", "internal/events", "internal/explain", "internal/fault", "internal/help", "internal/inventory", "internal/node", "internal/plan", "internal/share", "internal/webhook", "internal/mask"},
+		at: "api/temper", ours: []string{"internal/lockwait", "api/format", "api/httpd", "api/intent", "internal/admission", "internal/closing", "internal/configdrive", "internal/coverage", "internal/events", "internal/explain", "internal/fault", "internal/help", "internal/inventory", "internal/node", "internal/plan", "internal/share", "internal/webhook", "internal/mask", "internal/text"},
 		never: []string{temporal, pgx, gofish}, why: "Temper's own resources know nothing of Ironic's",
 	},
 	{

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"go.temper.dev/temper/internal/text"
 )
 
 // FaultNoConductor is the fault that a node in quarantine shows if it has no other. It is
@@ -36,7 +38,7 @@ type Quarantine struct {
 func QuarantineReason(group, driver string, q Quarantine) string {
 	since := ""
 	if !q.Since.IsZero() {
-		since = " since " + q.Since.UTC().Format(time.RFC3339)
+		since = " since " + text.Moment(q.Since)
 	}
 	if q.Held {
 		return fmt.Sprintf("Conductors which support driver %s for %s come and go: the node is in quarantine%s until they have stayed for %d seconds.",

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"go.temper.dev/temper/internal/text"
 )
 
 // The kinds of reports.
@@ -153,7 +155,7 @@ func (s *Split) ofNodes(t Tally) []Report {
 	if !v.Live {
 		dead, since := about, v.LeaseUntil
 		dead.Kind, dead.Since = Unmanaged, &since
-		dead.Text = "unmanaged since " + since.UTC().Format(time.RFC3339)
+		dead.Text = "unmanaged since " + text.Moment(since)
 		out = append(out, dead)
 	}
 	if v.Partition() != p {

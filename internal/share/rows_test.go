@@ -199,7 +199,7 @@ func TestRow13ADeadServiceKeepsItsInstancesAndNothingElse(t *testing.T) {
 	nodes = settled(t, all, nodes)
 	require.Equal(t, map[string]int{"a": 1, "b": 39}, owners(all, nodes))
 	reports := share.NewSplit(all).Reports([]share.Tally{{Instance: true, Service: "a", Nodes: 1}})
-	require.Equal(t, []string{"unmanaged since 1970-01-01T00:16:40Z"}, kinds(reports))
+	require.Equal(t, []string{"unmanaged since 1970-01-01 00:16:40Z"}, kinds(reports))
 	require.Equal(t, time.Unix(1000, 0), *reports[0].Since)
 	renamed := append(all, svc(3, "a2"))
 	require.Equal(t, 1, owners(renamed, settled(t, renamed, nodes))["a"], "renamed is a new service")
