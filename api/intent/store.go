@@ -130,6 +130,8 @@ type RequestStore interface {
 	UsualTimes(ctx context.Context, n *node.Node) (map[string]node.Usual, error)
 	// Operations are sorted newest first.
 	Operations(ctx context.Context, f node.OperationFilter) ([]node.Operation, error)
+	// NewestEnded returns the newest operation of each kind of those of the node that have ended, the newest first.
+	NewestEnded(ctx context.Context, nodeUUID string) ([]node.Operation, error)
 }
 
 // TraitStore keeps the traits of nodes.

@@ -32,26 +32,18 @@ func (s *Server) getWhy(c *gin.Context) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	var last, undo, newest *node.Operation
+	f := s.facts(n, fl, s.Now())
+	var ended []node.Operation
 	if o := n.Operation; o == nil || o.Kind.Spec().Undoes {
-		if last, err = s.newestEnded(ctx, n, node.OperationKind.Provisions); err != nil {
+		if ended, err = s.Store.NewestEnded(ctx, n.UUID); err != nil {
 			return 0, nil, err
 		}
+		f.Previous = firstOf(ended, node.OperationKind.Provisions)
 	}
 	if n.Operation == nil {
-		if undo, err = s.newestEnded(ctx, n, func(k node.OperationKind) bool { return k.Spec().Undoes }); err != nil {
-			return 0, nil, err
-		}
-		ended, err := s.Store.Operations(ctx, node.OperationFilter{Node: n.UUID, Phase: node.Ended, Limit: 1})
-		if err != nil {
-			return 0, nil, err
-		}
-		if len(ended) > 0 {
-			newest = &ended[0]
-		}
+		f.Undo = firstOf(ended, func(k node.OperationKind) bool { return k.Spec().Undoes })
+		f.Newest = firstOf(ended, func(node.OperationKind) bool { return true })
 	}
-	f := s.facts(n, fl, s.Now())
-	f.Previous, f.Undo, f.Newest = last, undo, newest
 	if o := n.Operation; o != nil && o.BegunAt != nil {
 		f.Run = s.runOf(ctx, o)
 	}
@@ -75,21 +67,14 @@ func (s *Server) getWhy(c *gin.Context) (int, any, error) {
 	return http.StatusOK, explained(n, f), nil
 }
 
-// newestEnded is the newest operation of the node that has ended and is of one of the kinds; nil = there is none.
-func (s *Server) newestEnded(ctx context.Context, n *node.Node, of func(node.OperationKind) bool) (newest *node.Operation, err error) {
-	for _, k := range node.Kinds() {
-		if !of(k) {
-			continue
-		}
-		ops, err := s.Store.Operations(ctx, node.OperationFilter{Node: n.UUID, Kind: k, Phase: node.Ended, Limit: 1})
-		if err != nil {
-			return nil, err
-		}
-		if len(ops) > 0 && (newest == nil || ops[0].ID > newest.ID) {
-			newest = &ops[0]
+// firstOf returns the first of the operations that is of one of the kinds; nil = there is none.
+func firstOf(all []node.Operation, of func(node.OperationKind) bool) *node.Operation {
+	for i := range all {
+		if of(all[i].Kind) {
+			return &all[i]
 		}
 	}
-	return newest, nil
+	return nil
 }
 
 // runTimeout bounds the question to Temporal. Without its answer the explanation is less

@@ -102,6 +102,11 @@ func OperationsStatement(f node.OperationFilter) []Statement {
 	return []Statement{{operationsSQL + q.String(), q.args}}
 }
 
+// NewestEndedStatement returns the statement that NewestEnded runs.
+func NewestEndedStatement(nodeUUID string) Statement {
+	return Statement{newestEndedSQL, args{"node": nodeUUID}}
+}
+
 // SiblingsStatement returns the statement with which Hardware compares a node with others of its class.
 func SiblingsStatement(nodeID int64, class string) Statement {
 	return Statement{siblingsSQL, siblingsArgs(nodeID, class)}

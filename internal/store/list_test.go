@@ -218,6 +218,10 @@ func TestNoListReadsTheWholeTable(t *testing.T) {
 			require.NotContains(t, scans, "Seq Scan on nodes")
 		})
 	}
+	t.Run("newest that ended", func(t *testing.T) {
+		scans := explain(t, url, s, []store.Statement{store.NewestEndedStatement(some[0].UUID)})
+		require.NotContains(t, scans, "Seq Scan on operations")
+	})
 	t.Run("siblings", func(t *testing.T) {
 		scans := explain(t, url, s, []store.Statement{store.SiblingsStatement(5000, "tin")})
 		require.NotContains(t, scans, "Seq Scan on nodes")

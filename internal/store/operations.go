@@ -52,6 +52,16 @@ func (s *Store) Operations(ctx context.Context, f node.OperationFilter) ([]node.
 	return list(ctx, s, "list operations", operationsSQL+q.String(), q.args, eachOperation())
 }
 
+const newestEndedSQL = `
+SELECT o.* FROM operations o
+ WHERE o.id IN (SELECT max(e.id) FROM operations e WHERE e.node_uuid = @node AND e.node_id IS NOT NULL AND e.phase = 'ended' GROUP BY e.kind)
+ ORDER BY o.id DESC`
+
+// NewestEnded returns the newest operation of each kind of those of the node that have ended, the newest first.
+func (s *Store) NewestEnded(ctx context.Context, nodeUUID string) ([]node.Operation, error) {
+	return list(ctx, s, "read the newest operations of node "+words(nodeUUID, 64), newestEndedSQL, args{"node": nodeUUID}, eachOperation())
+}
+
 // sinceSQL is the condition on accepted_at. A list is read by id, and ids grow with accepted_at except
 // among transactions that overlap; none lasts ten minutes (idleInTxTimeout, StatementTimeout). So all
 // that were accepted since then have a greater id than the newest of those accepted ten minutes before,
