@@ -609,3 +609,21 @@ func TestSecretsThatNeverOpenAreNotTriedForEver(t *testing.T) {
 		})
 	}
 }
+
+// Whoever continues a step that waits for the agent of a boot tells the same end of the wait.
+func TestTheDeadlineOfTheAgentStaysAsItWasTold(t *testing.T) {
+	b := newBench(t, node.KindDeploy, node.Deploying, bmc.PowerOff, direct, plan.Options{})
+	b.steps.Settings.AgentWait = map[node.Family]time.Duration{node.DeployFamily: time.Hour}
+	var told time.Time
+	for range 3 {
+		r, err := b.run()
+		require.NoError(t, err)
+		require.Equal(t, conductor.NextAgent, r.Next)
+		if told.IsZero() {
+			told = *b.book.op.WaitingUntil
+		}
+		require.Equal(t, told, *b.book.op.WaitingUntil)
+		require.Equal(t, told, *b.book.op.StepWait.Until)
+		require.Equal(t, told, *r.Until)
+	}
+}

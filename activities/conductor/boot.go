@@ -87,9 +87,14 @@ func foundOn(step *node.Step) error {
 	return nil
 }
 
-// waitForAgent moves the node to its wait state and sets the deadline of the agent's call.
+// waitForAgent moves the node to its wait state and sets the deadline of the agent's call. The deadline of a boot that is waited for
+// already stays as it was told.
 func (t *task) waitForAgent(ctx context.Context) error {
-	until := time.Now().Add(t.Settings.AgentWait[t.op.Kind.Spec().Family]).UTC()
+	now := time.Now().UTC()
+	until := now.Add(t.Settings.AgentWait[t.op.Kind.Spec().Family])
+	if had := t.op.StepWait; had != nil && had.For == node.WaitCall && had.Until != nil && had.Until.After(now) {
+		until = *had.Until
+	}
 	t.op.WaitingFor, t.op.WaitingUntil = "the agent's call after boot", &until
 	t.waitForCall(until)
 	t.pending.Phase = node.Waiting

@@ -17,7 +17,6 @@ import (
 // Limits of a refresh of health. The driver limits how many requests go to one BMC at a time.
 const (
 	healthAtOnce = 64              // 10,000 BMCs with 12 requests of 200 ms each take 6 min
-	healthStale  = 3               // of readings that are the same, every third one is written
 	healthTime   = 2 * time.Minute // one BMC
 )
 
@@ -58,7 +57,7 @@ func (r *HealthRefresh) Read() []ReadHealth {
 	return slices.Collect(maps.Values(r.last))
 }
 
-// All reads the health of each node that this conductor owns, once. It writes what is new with one statement a page. It
+// All reads the health of each node that this conductor owns, once. It writes what it has read with one statement a page. It
 // returns an error if the database fails, but not if a BMC does not answer.
 func (r *HealthRefresh) All(ctx context.Context) error {
 	seen, err := refresh[node.HealthDue]{
@@ -90,8 +89,8 @@ func (r *HealthRefresh) write(ctx context.Context) error {
 	return r.Store.RecordHealth(ctx, slices.Collect(maps.Values(news)))
 }
 
-// one reads the health of a node, and adds it to unwritten if it has to be written. If the BMC does not answer, nothing is written:
-// PowerRefresh records silent BMCs.
+// one reads the health of a node, and adds it to unwritten, also if nothing has changed: people are told when it was read. If the
+// BMC does not answer, nothing is written: PowerRefresh records silent BMCs.
 func (r *HealthRefresh) one(ctx context.Context, due *node.HealthDue, sealed node.Secrets) {
 	read, ok, err := r.read(ctx, &due.Node, sealed)
 	if ctx.Err() != nil {
@@ -111,8 +110,6 @@ func (r *HealthRefresh) one(ctx context.Context, due *node.HealthDue, sealed nod
 	next, changed := due.Before.Then(read.Status, read.Reasons, now)
 	if changed {
 		r.Log.Info("the health has changed", zap.String("node", due.UUID), zap.String("was", string(due.Before.Status)), zap.String("is", string(read.Status)), zap.Int("reasons", len(next.Reasons)))
-	} else if before := due.Before.ReadAt; before != nil && now.Sub(*before) < healthStale*r.Interval-r.Interval/2 {
-		return
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()

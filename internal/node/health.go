@@ -74,7 +74,7 @@ type Health struct {
 	Status  HealthStatus
 	Reasons []HealthReason // the worst first
 	Since   *time.Time     // since when the status is this one; nil = it was never read
-	// ReadAt is when it was read. It is written at every change, and otherwise only now and then.
+	// ReadAt is when it was read last.
 	ReadAt *time.Time
 }
 

@@ -60,8 +60,7 @@ func (o *Operation) goOn(now time.Time) error {
 	}
 	o.WaitingFor, o.WaitingUntil = o.KeptFor, nil
 	if o.KeptLeft != nil {
-		until := now.Add(*o.KeptLeft)
-		o.WaitingUntil = &until
+		o.waitUntil(now.Add(*o.KeptLeft))
 	}
 	if o.BlockedAt != nil {
 		o.postponeUsual(now.Sub(*o.BlockedAt))
@@ -69,6 +68,16 @@ func (o *Operation) goOn(now time.Time) error {
 	o.unblock()
 	o.forgetBusy()
 	return nil
+}
+
+// waitUntil moves the end of what o waits for. People are told the same end of the wait for the agent's call.
+func (o *Operation) waitUntil(until time.Time) {
+	o.WaitingUntil = &until
+	if w := o.StepWait; w != nil && w.For == WaitCall {
+		moved := *w
+		moved.Until = &until
+		o.StepWait = &moved
+	}
 }
 
 // forgetBusy has the next answer "later" to the current step, or the next silence of its BMC, counted as the first

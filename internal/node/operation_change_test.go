@@ -30,3 +30,22 @@ func TestAnswersThatSayLaterAreForgottenWhileNothingIsAsked(t *testing.T) {
 		})
 	}
 }
+
+// Time in which an operation can't go on is no time in which its agent could have called. The end of that wait is told once.
+func TestTheEndOfTheWaitForTheAgentMovesWithTheTimeThatIsLeft(t *testing.T) {
+	now := time.Now()
+	until, within := now.Add(10*time.Minute), time.Hour
+	o := &node.Operation{
+		Phase: node.Waiting, WaitingFor: "the agent's call after boot", WaitingUntil: &until, Steps: []node.Step{{State: node.StepWaiting}},
+		StepWait: &node.Wait{For: node.WaitCall, Since: now, Until: &until},
+	}
+	require.NoError(t, o.Block(node.BlockedNoConductor, "a conductor", &within, now.Add(time.Minute)))
+	require.NoError(t, o.Block(node.NotBlocked, "", nil, now.Add(6*time.Minute)))
+	require.WithinDuration(t, now.Add(15*time.Minute), *o.WaitingUntil, 0)
+	require.Equal(t, o.WaitingUntil, o.StepWait.Until)
+	o.TemporalPause = &node.Pause{What: node.PauseOfWorkflow, At: now.Add(7 * time.Minute)}
+	require.True(t, o.Resume(now.Add(9*time.Minute)))
+	require.WithinDuration(t, now.Add(17*time.Minute), *o.WaitingUntil, 0)
+	require.Equal(t, o.WaitingUntil, o.StepWait.Until)
+	require.WithinDuration(t, now.Add(10*time.Minute), until, 0, "what others hold is left alone")
+}

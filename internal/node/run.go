@@ -109,8 +109,7 @@ func (o *Operation) Resume(now time.Time) bool {
 	}
 	o.TemporalPause = nil
 	if stood := now.Sub(p.At); o.WaitingUntil != nil && stood > 0 {
-		until := o.WaitingUntil.Add(stood)
-		o.WaitingUntil = &until
+		o.waitUntil(o.WaitingUntil.Add(stood))
 	}
 	o.postponeUsual(now.Sub(p.At))
 	o.forgetBusy()

@@ -251,7 +251,7 @@ CREATE TABLE node_health (
     status  text        NOT NULL CHECK (status IN ('unknown', 'ok', 'warning', 'critical')),
     reasons jsonb       NOT NULL DEFAULT '[]', -- node.HealthReason, the worst first
     since   timestamptz NOT NULL,              -- since when the status is this one
-    read_at timestamptz NOT NULL               -- written at each change, and otherwise only now and then
+    read_at timestamptz NOT NULL               -- when it was read last
 ) WITH (fillfactor = 70);
 COMMENT ON TABLE node_health IS 'The health of nodes as their BMCs told it last. It is not in the row of the node, so that a reading locks and changes no node.';
 CREATE INDEX node_health_by_status ON node_health (status, node_id);
