@@ -215,7 +215,7 @@ func (l *lab) asAsked(ctx context.Context, t *trial) (sv stack.Server, err error
 		wrong = append(wrong, fmt.Sprintf("the node is held by %q, its target power state is %q", n.Reservation, n.TargetPower))
 	}
 	quarantined := strings.Contains(n.Reason, "quarantine") // conductors come and go here, which does not concern the operation
-	said := "" // a request to the management interface leaves what the operation before has said
+	said := ""                                              // a request to the management interface leaves what the operation before has said
 	if t.k.column.Spec().Management {
 		said = t.s.said
 	}
