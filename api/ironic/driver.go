@@ -181,6 +181,30 @@ func (s *Server) getDriverProperties(c *gin.Context) (int, any, error) {
 	return http.StatusOK, properties, nil
 }
 
+// getLogicalDisk answers GET /v1/drivers/NAME/raid/logical_disk_properties, for the driver's default implementation of raid. If that
+// has no RAID the answer is 404 and not 400, as in Ironic.
+func (s *Server) getLogicalDisk(c *gin.Context) (int, any, error) {
+	if q := format.ReadQuery(c); q.Err != nil {
+		return 0, nil, q.Err
+	}
+	if format.Minor(c) < minorRAID {
+		return 0, nil, format.TooNew(minorRAID)
+	}
+	d, err := s.driver(c)
+	if err != nil {
+		return 0, nil, err
+	}
+	n := &node.Node{Driver: d.name, Interfaces: d.defaults}
+	properties := map[string]string{}
+	for _, p := range n.Implementation("raid").LogicalDisk {
+		properties[p.Name] = p.About
+	}
+	if len(properties) == 0 {
+		return 0, nil, fault.CodedAs(fault.NotFound, fault.NotSupported, "%w", n.Unsupported("raid"))
+	}
+	return http.StatusOK, properties, nil
+}
+
 // selected keeps the fields of those names; nil = all.
 func selected(all map[string]any, fields []string) map[string]any {
 	if fields == nil {

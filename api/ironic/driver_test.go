@@ -42,6 +42,20 @@ func TestDrivers(t *testing.T) {
 	b.Get("/v1/drivers/ipmi/properties").Fails(404)
 }
 
+func TestThePropertiesOfLogicalDisks(t *testing.T) {
+	b := apitest.New(t).WithConductors()
+	const path = "/v1/drivers/fake-hardware/raid/logical_disk_properties"
+	names := slices.Sorted(maps.Keys(b.Get(path).Is(200)))
+	require.Equal(t, []string{
+		"controller", "disk_type", "interface_type", "is_root_volume", "number_of_physical_disks", "physical_disks",
+		"raid_level", "share_physical_disks", "size_gb", "volume_name",
+	}, names, "those of Ironic (drivers/raid_config_schema.json)")
+	b.At(12, "GET", path, nil).Is(200)
+	b.At(11, "GET", path, nil).Fails(406)
+	require.Equal(t, "Driver redfish does not support raid (disabled or not implemented).", b.Get("/v1/drivers/redfish/raid/logical_disk_properties").Fails(404))
+	require.Contains(t, b.Get("/v1/drivers/nonesuch/raid/logical_disk_properties").Fails(404), "nonesuch")
+}
+
 // tiny is a hardware type that can't boot a ramdisk. This entry is all that the API needs to
 // know of it.
 var tiny = func() node.HardwareType {

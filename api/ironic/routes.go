@@ -17,6 +17,7 @@ func (s *Server) ironicRoutes() []httpd.Route {
 		httpd.Get("/v1/drivers", 1, s.listDrivers),
 		httpd.Get("/v1/drivers/:driver", 1, s.getDriver),
 		httpd.Get("/v1/drivers/:driver/properties", 1, s.getDriverProperties),
+		httpd.Get("/v1/drivers/:driver/raid/logical_disk_properties", 1, s.getLogicalDisk),
 		httpd.Get("/v1/conductors", minorConductors, s.listConductors),
 		httpd.Get("/v1/conductors/:conductor", minorConductors, s.getConductor),
 		httpd.Get("/v1/lookup", 22, s.getLookup).Open().Secret(),

@@ -41,8 +41,8 @@ func newDriverList(s *session) *cobra.Command {
 func newDriverShow(s *session) *cobra.Command {
 	return &cobra.Command{
 		Use: "show DRIVER", Short: "Show a driver's interfaces and the properties of its driver_info", Args: cobra.ExactArgs(1),
-		Long: `Show a driver's interfaces and the properties of its driver_info. In JSON and YAML the properties are in
-"driver_info".`,
+		Long: `Show a driver's interfaces and the properties of its driver_info and, if the driver has RAID, those of the logical
+disks of a RAID configuration. In JSON and YAML the properties are in "driver_info" and "logical_disks".`,
 		Example: "  temper driver show redfish", ValidArgsFunction: s.completeDrivers(1),
 		RunE: s.run(func(ctx context.Context, args []string) error {
 			d, err := s.Driver(ctx, args[0])
@@ -54,9 +54,19 @@ func newDriverShow(s *session) *cobra.Command {
 				return err
 			}
 			doc := d.Fields()
+			disks, err := s.LogicalDiskProperties(ctx, args[0])
+			if err != nil {
+				return err
+			}
 			doc["driver_info"] = properties
+			if disks != nil {
+				doc["logical_disks"] = disks
+			}
 			return s.show(doc, func(w io.Writer) error {
-				_, err := fmt.Fprintf(w, "%s\n\n%s\n", interfaceTable(d).String(), propertyTable(properties).String())
+				_, err := fmt.Fprintf(w, "%s\n\n%s\n", interfaceTable(d).String(), propertyTable("DRIVER_INFO", properties).String())
+				if err == nil && disks != nil {
+					_, err = fmt.Fprintf(w, "\n%s\n", propertyTable("LOGICAL DISK", disks).String())
+				}
 				return err
 			})
 		}),
@@ -83,8 +93,8 @@ func interfaceTable(d *client.Driver) table.Table {
 	return g
 }
 
-func propertyTable(properties map[string]string) table.Table {
-	g := table.New("DRIVER_INFO", "WHAT IT IS FOR").Wrap("WHAT IT IS FOR")
+func propertyTable(of string, properties map[string]string) table.Table {
+	g := table.New(of, "WHAT IT IS FOR").Wrap("WHAT IT IS FOR")
 	for _, name := range slices.Sorted(maps.Keys(properties)) {
 		g.Add(name, properties[name])
 	}

@@ -166,6 +166,7 @@ func TestAgainstTheAPIItself(t *testing.T) {
 	}{
 		{args: "driver list", out: "redfish        c1"},
 		{args: "driver show redfish", out: "redfish_address"},
+		{args: "driver show fake-hardware", out: "LOGICAL DISK"},
 		{args: "driver show abacus", err: "Could not find the following driver(s) or hardware type(s): abacus"},
 		{args: "conductor list", out: "c1    alive"},
 		{args: "conductor show c1", out: "nodes it owns"},

@@ -47,6 +47,17 @@ func (c *Client) DriverProperties(ctx context.Context, name string) (map[string]
 	return p, err
 }
 
+// LogicalDiskProperties returns the properties of the logical disks in a hardware type's RAID configurations with their
+// descriptions; nil if it has no RAID.
+func (c *Client) LogicalDiskProperties(ctx context.Context, name string) (map[string]string, error) {
+	var p map[string]string
+	_, err := c.do(ctx, request{method: http.MethodGet, path: "/v1/drivers/" + segment(name) + "/raid/logical_disk_properties"}, &p)
+	if StatusOf(err) == http.StatusNotFound { // also from an API that does not have the route
+		return nil, nil
+	}
+	return p, err
+}
+
 // Conductor is a conductor as the API shows it.
 type Conductor struct {
 	document

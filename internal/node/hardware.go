@@ -56,6 +56,8 @@ type Implementation struct {
 	Console string
 	// ConsolePort is the key of driver_info with the TCP port of a console; "" = there is none.
 	ConsolePort string
+	// LogicalDisk are the properties of a logical disk that an implementation of the interface raid takes; nil = it makes none.
+	LogicalDisk []Property
 	// Properties are the keys of driver_info that it needs besides those of the hardware type.
 	Properties []Property
 	// DeploySteps and CleanSteps are the steps that it offers. Each has a row in the

@@ -163,7 +163,7 @@ var (
 	fakeFirmware = Implementation{Name: "fake", Means: MeansFake, DeploySteps: fakeFirmwareSteps, CleanSteps: fakeFirmwareSteps}
 
 	fakeRAID = Implementation{
-		Name: "fake", Means: MeansFake,
+		Name: "fake", Means: MeansFake, LogicalDisk: logicalDisk,
 		DeploySteps: []StepSpec{{Step: "apply_configuration", NoRamdisk: true, Args: map[string]ArgSpec{
 			"raid_config":     {Required: true, Description: "The RAID configuration to apply"},
 			"delete_existing": {Description: "Whether to delete the configuration that is there"},
