@@ -279,3 +279,24 @@ func TestWhoRequestsWorkIsToldWhetherItWasAccepted(t *testing.T) {
 	got = ask(t, api, "", "node", "deploy", "n1", "--timeout", "100ms")
 	require.ErrorContains(t, got.failed, "temper operation list --node n1 shows whether it was accepted")
 }
+
+// An answer that does not come is not the API's fault if PostgreSQL is frozen.
+func TestWatchingSaysThatPostgreSQLIsFrozen(t *testing.T) {
+	var looks, asked atomic.Int64
+	api := serving(t, func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.URL.Path == "/temper/v1/status" && asked.Add(1) == 1:
+			_, _ = io.WriteString(w, `{"ok":false,"parts":[{"name":"postgresql","ok":false,"since":"2026-01-02T03:04:05+00:00","message":"PostgreSQL does not answer","works":"servers run on"}]}`)
+		case r.URL.Path == "/temper/v1/status":
+			_, _ = io.WriteString(w, `{"ok":true,"parts":[{"name":"postgresql","ok":true}]}`)
+		case looks.Add(1) == 1:
+			<-r.Context().Done()
+		default:
+			seen("ended:succeeded")(w)
+		}
+	})
+	got := ask(t, api, "", "operation", "watch", "7", "--every", "2ms")
+	require.NoError(t, got.failed)
+	require.Contains(t, got.err, "lost sight of operation 7: ")
+	require.Contains(t, got.err, "temper: PostgreSQL does not answer, since 2026-01-02 03:04:05Z: servers run on\n")
+}

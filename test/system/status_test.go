@@ -157,7 +157,7 @@ func TestTheStatusNamesWhatIsFrozen(t *testing.T) {
 		require.Contains(t, string(body), "database_unavailable")
 		code, out := s.run(t, "node", "list", "--timeout", "4s")
 		require.Equal(t, 1, code, out)
-		require.Contains(t, out, "postgresql: PostgreSQL does not answer, since ")
+		require.Contains(t, out, "PostgreSQL does not answer, since ")
 	})
 	s.awaitReady(t)
 

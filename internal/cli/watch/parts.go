@@ -47,6 +47,42 @@ func (p *parts) look(ctx context.Context, all []*Target) []string {
 	}
 }
 
+// askIfSlow calls wait, and asks if that has not returned after a second.
+func (p *parts) askIfSlow(ctx context.Context, wait func()) {
+	done := make(chan struct{})
+	go func() {
+		wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+		return
+	case <-time.After(client.Patience):
+	}
+	if p.answers == nil {
+		p.ask(ctx)
+	}
+	<-done
+}
+
+// answerWithin is how long the answer to a question that is open is awaited, after what was looked at was lost.
+const answerWithin = time.Second
+
+// whyLost returns what is to be said about the answer to a question that is open, if it comes soon.
+func (p *parts) whyLost(ctx context.Context) []string {
+	if p.answers == nil {
+		return nil
+	}
+	select {
+	case st := <-p.answers:
+		p.answers = nil
+		return p.take(st)
+	case <-ctx.Done():
+	case <-time.After(answerWithin):
+	}
+	return nil
+}
+
 func (p *parts) ask(ctx context.Context) {
 	answers := make(chan *client.Status, 1)
 	p.answers = answers
@@ -59,15 +95,15 @@ func (p *parts) ask(ctx context.Context) {
 	}()
 }
 
-// worksAgain says of each part of client.PartsOfProgress that it is back.
-var worksAgain = map[string]string{"temporal": "Temporal works again", "orchestrators": "an orchestrator runs again"}
+// worksAgain says of each part without which operations can't be seen or do not go on that it is back.
+var worksAgain = map[string]string{"postgresql": "PostgreSQL works again", "temporal": "Temporal works again", "orchestrators": "an orchestrator runs again"}
 
 // take returns what is to be said about a status; nil = not known.
 func (p *parts) take(st *client.Status) (words []string) {
 	if st == nil {
 		return nil
 	}
-	for _, name := range client.PartsOfProgress {
+	for _, name := range append([]string{"postgresql"}, client.PartsOfProgress...) {
 		i := slices.IndexFunc(st.Parts, func(one client.Part) bool { return one.Name == name })
 		if i < 0 {
 			continue

@@ -148,10 +148,13 @@ func (w *Watcher) look(ctx context.Context, all []*Target, parallel int) {
 			return nil
 		})
 	}
-	_ = g.Wait() // never fails
+	w.parts.askIfSlow(ctx, func() { _ = g.Wait() }) // never fails
 	switch {
 	case away != nil:
 		w.sight.say(w.view, w.sight.lose(what, away))
+		for _, words := range w.parts.whyLost(ctx) {
+			w.sight.say(w.view, words)
+		}
 	case ctx.Err() == nil:
 		w.sight.say(w.view, w.sight.regain(what+" "+verb))
 	}
