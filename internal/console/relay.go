@@ -221,7 +221,7 @@ func (r *Relay) connect(ctx context.Context, v *visit, console bmc.Console) erro
 	}
 	_ = console.Close()
 	if !ended {
-		<-printed
+		<-printed //nolint:errcheck // err says already why the connection ends
 	}
 	return err
 }

@@ -23,7 +23,7 @@ func TestPowerRequestsBackToBackThroughEverything(t *testing.T) {
 	require.False(t, n.hardware().Powered)
 	changes := slices.DeleteFunc(n.hardware().Actions, func(a action) bool { return a.From == a.To })
 	require.Len(t, changes, 20, "each was carried out, in order")
-	last = n.power("power on")
+	n.power("power on")
 	s.must(t, http.StatusNoContent, http.MethodDelete, "/v1/nodes/"+n.uuid, nil)
 }
 
