@@ -48,7 +48,7 @@ func TestOnlyEnabledInterfacesBecomePorts(t *testing.T) {
 	found := inspected(t, bmc.Inventory{NICs: []bmc.NIC{
 		{Name: "1", MAC: "52:54:00:aa:bb:01", Enabled: true}, {Name: "2", MAC: "52:54:00:aa:bb:02"},
 	}})
-	require.Equal(t, []node.Port{{Address: "52:54:00:aa:bb:01", PXEEnabled: true}}, found.Ports)
+	require.Equal(t, []node.Port{{Address: "52:54:00:aa:bb:01", PXEEnabled: true, AvailableForDynamicPortgroup: true}}, found.Ports)
 	require.Len(t, found.Inventory["interfaces"], 2, "the inventory tells of both")
 }
 
@@ -58,7 +58,7 @@ func TestIfItIsToldOnlyInterfacesThatCanBootBecomePorts(t *testing.T) {
 		{Name: "2", MAC: "52:54:00:aa:bb:02", Enabled: true, NetworkBoot: bmc.NetworkBootYes},
 		{Name: "3", MAC: "52:54:00:aa:bb:03", NetworkBoot: bmc.NetworkBootYes},
 	}
-	require.Equal(t, []node.Port{{Address: "52:54:00:aa:bb:02", PXEEnabled: true}}, inspected(t, bmc.Inventory{NICs: nics}).Ports)
+	require.Equal(t, []node.Port{{Address: "52:54:00:aa:bb:02", PXEEnabled: true, AvailableForDynamicPortgroup: true}}, inspected(t, bmc.Inventory{NICs: nics}).Ports)
 	nics[1].NetworkBoot = bmc.NetworkBootNo
 	require.Len(t, inspected(t, bmc.Inventory{NICs: nics}).Ports, 2, "no enabled interface can boot: a server without ports would not be found by its agent")
 }
