@@ -112,13 +112,14 @@ func TestRequestsRightAfterAPowerRequestAreAccepted(t *testing.T) {
 			map[string]any{"resource_class": "gold", "candidate_nodes": []string{"n1"}},
 			201,
 		},
-		"backfill":      {node.Active, "POST", "/v1/allocations", map[string]any{"node": "n1", "resource_class": "gold"}, 201},
-		"operation":     {node.Available, "POST", "/temper/v1/nodes/n1/operations", map[string]any{"verb": "active", "idempotency_key": "k"}, 202},
-		"port":          {node.Manageable, "PATCH", "/v1/ports/11111111-1111-4111-8111-111111111111", []apitest.Op{apitest.Replace("/address", "52:54:00:00:00:02")}, 200},
-		"port group":    {node.Manageable, "PATCH", "/v1/portgroups/55555555-5555-4555-8555-555555555555", []apitest.Op{apitest.Replace("/address", "52:54:00:00:00:03")}, 200},
-		"volume":        {node.Manageable, "DELETE", "/v1/volume/connectors/66666666-6666-4666-8666-666666666666", nil, 204},
-		"boot device":   {node.Active, "PUT", "/v1/nodes/n1/management/boot_device", map[string]any{"boot_device": "pxe"}, 204},
-		"another power": {node.Active, "PUT", "/v1/nodes/n1/states/power", target("power off"), 202},
+		"allocation deleted": {node.Available, "DELETE", "/v1/nodes/n1/allocation", nil, 204},
+		"backfill":           {node.Active, "POST", "/v1/allocations", map[string]any{"node": "n1", "resource_class": "gold"}, 201},
+		"operation":          {node.Available, "POST", "/temper/v1/nodes/n1/operations", map[string]any{"verb": "active", "idempotency_key": "k"}, 202},
+		"port":               {node.Manageable, "PATCH", "/v1/ports/11111111-1111-4111-8111-111111111111", []apitest.Op{apitest.Replace("/address", "52:54:00:00:00:02")}, 200},
+		"port group":         {node.Manageable, "PATCH", "/v1/portgroups/55555555-5555-4555-8555-555555555555", []apitest.Op{apitest.Replace("/address", "52:54:00:00:00:03")}, 200},
+		"volume":             {node.Manageable, "DELETE", "/v1/volume/connectors/66666666-6666-4666-8666-666666666666", nil, 204},
+		"boot device":        {node.Active, "PUT", "/v1/nodes/n1/management/boot_device", map[string]any{"boot_device": "pxe"}, 204},
+		"another power":      {node.Active, "PUT", "/v1/nodes/n1/states/power", target("power off"), 202},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newPatient(t, nil)
@@ -129,6 +130,9 @@ func TestRequestsRightAfterAPowerRequestAreAccepted(t *testing.T) {
 			p.Post("/v1/volume/connectors", map[string]any{"uuid": "66666666-6666-4666-8666-666666666666", "node_uuid": uuid, "type": "iqn", "connector_id": "c1"}).Is(201)
 			p.Operations.OnAwait = func(o *node.Operation) {
 				_, _ = p.Store.CloseOperation(context.Background(), node.End{Operation: o.ID, Outcome: node.Succeeded})
+			}
+			if c.path == "/v1/nodes/n1/allocation" {
+				p.Post("/v1/allocations", map[string]any{"resource_class": "gold"}).Is(201)
 			}
 			word := "power on"
 			if name == "volume" { // it can be changed only when the server is off

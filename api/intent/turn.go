@@ -29,25 +29,39 @@ func (s *Service) LockWaits() lockwait.Health { return s.queues.Health() }
 // Admit returns what decide says about n, whose row is locked. If decide refuses only because of the open operation, and that
 // ends soon, the error has the request wait. Whatever else would be refused is refused at once.
 func (s *Service) Admit(t *lockwait.Turn, n *node.Node, decide func(*node.Node) error) error {
+	if !t.Patient() {
+		return decide(n)
+	}
+	held := n.Operation != nil
+	_, waits, err := s.Judge(n, decide)
+	switch {
+	case waits:
+		return &node.HeldBriefly{UUID: n.UUID, Refusal: err}
+	case err == nil && !held:
+		return s.InOrder(t, n)
+	}
+	return err
+}
+
+// Judge returns what decide says about n, and the node that this is true of: n, or what n will be when an operation has ended
+// that ends soon. If waits is set, a request waits for that end and is accepted then, and err is the refusal without the wait.
+func (s *Service) Judge(n *node.Node, decide func(*node.Node) error) (of *node.Node, waits bool, err error) {
 	as := *n // decide may change n before it refuses
 	refusal := decide(n)
-	switch {
-	case refusal == nil && as.Operation == nil:
-		return s.InOrder(t, n)
-	case refusal == nil || as.Operation == nil || !t.Patient():
-		return refusal
+	if refusal == nil {
+		return n, false, nil
 	}
 	after := s.unheld(&as)
-	if after.Operation != nil {
-		return refusal
+	if after.Operation != nil || as.Operation == nil {
+		return n, false, refusal
 	}
 	switch later := decide(after); {
 	case later == nil:
-		return &node.HeldBriefly{UUID: n.UUID, Refusal: refusal}
+		return after, true, refusal
 	case as.Operation.Kind.Provisions(): // clients see the state that it has not left yet
-		return refusal
+		return n, false, refusal
 	default:
-		return later
+		return after, false, later
 	}
 }
 

@@ -1,6 +1,7 @@
 package temper
 
 import (
+	"fmt"
 	"net/http"
 	"slices"
 
@@ -42,7 +43,16 @@ func (s *Server) tryOrder(c *gin.Context, o *order) (int, any, error) {
 	}
 	fl.WaitsForConductor = o.WaitsForConductor
 	out := shownTrial{Refusals: []shownRefusal{}, Steps: []trialStep{}, Notes: []string{}}
-	r, err := o.Decide(n, fl)
+	var r *node.Request
+	of, waits, err := s.Judge(n, func(n *node.Node) (err error) {
+		r, err = o.Decide(n, fl)
+		return err
+	})
+	if waits {
+		out.Notes = append(out.Notes, fmt.Sprintf("operation %d (%s) holds the node: the request waits for its end, %v at most", n.Operation.ID, n.Operation.Kind, s.NodeLockedWait))
+		err = nil
+	}
+	n = of
 	if err != nil && format.StatusOf(err) == http.StatusInternalServerError {
 		return 0, nil, err
 	}

@@ -219,3 +219,17 @@ func TestADryRunOfAnyVerbChangesNothing(t *testing.T) {
 	require.Equal(t, before, everything(b))
 	require.Empty(t, b.Operations.Started())
 }
+
+// What a request would wait for is no reason against it.
+func TestADryRunOfARequestThatWouldWaitIsAccepted(t *testing.T) {
+	b := apitest.New(t, func(c *api.Config) { c.NodeLockedWait = time.Hour }).WithConductors()
+	b.In("n1", node.Available)
+	b.Put("/v1/nodes/n1/states/power", map[string]any{"target": "power on"}).Is(202)
+	accepted, refusals, notes := trial(b, map[string]any{"verb": "manage"})
+	require.True(t, accepted, refusals)
+	require.Contains(t, notes, "(power) holds the node: the request waits for its end")
+	accepted, refusals, notes = trial(b, map[string]any{"verb": "rebuild"})
+	require.False(t, accepted)
+	require.Contains(t, refusals, "can not be performed")
+	require.NotContains(t, refusals+notes, "locked")
+}
