@@ -63,13 +63,13 @@ func (h *heldConsole) serve(ctx context.Context) {
 	h.keeper.ends.Go(func() { r.Serve(ctx) })
 }
 
-// close ends what serve began.
+// close ends what serve began. Nobody can connect any more when the client is told.
 func (h *heldConsole) close() {
-	if h.cancel != nil {
-		h.cancel()
-	}
 	if h.listener != nil {
 		_ = h.listener.Close()
+	}
+	if h.cancel != nil {
+		h.cancel()
 	}
 }
 

@@ -129,7 +129,11 @@ func (s *Store) SaveConsoles(ctx context.Context, states []node.ConsoleState) (m
 	return out, err
 }
 
-const releaseConsolesSQL = `DELETE FROM consoles k USING unnest(@ids::bigint[], @claims::bigint[]) AS d (id, claim) WHERE k.node_id = d.id AND k.claim = d.claim`
+const releaseConsolesSQL = `
+DELETE FROM consoles k USING (
+	SELECT x.node_id FROM unnest(@ids::bigint[], @claims::bigint[]) AS d (id, claim) JOIN consoles x ON x.node_id = d.id AND x.claim = d.claim
+	 ORDER BY x.node_id FOR UPDATE OF x) held
+ WHERE k.node_id = held.node_id`
 
 // ReleaseConsoles gives consoles back: the claim of each, by the ID of its node.
 func (s *Store) ReleaseConsoles(ctx context.Context, claims map[int64]int64) error {

@@ -2,6 +2,7 @@ package system_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -194,4 +195,47 @@ func TestAConsoleWhoseBMCRefusesSaysSo(t *testing.T) {
 	faults()
 	client.echoes(t, "hello")
 	failed(false)
+
+	s.must(t, http.StatusOK, http.MethodPatch, path, set("driver_info/ipmi_password", "wrong"))
+	require.NoError(t, client.until("does not hold this console any more"), "it is reached otherwise")
+	failed(false)
+	eventually(t, patience, func() error { // until the conductor listens again
+		held, err := s.console(path)
+		if err != nil || held.URL == "" {
+			return fmt.Errorf("no conductor listens: %w", err)
+		}
+		c, err := net.Dial("tcp", strings.TrimPrefix(held.URL, "tcp://")) //nolint:noctx // a test
+		if err == nil {
+			client = &line{Conn: c}
+		}
+		return err
+	})
+	t.Cleanup(func() { _ = client.Close() })
+	require.NoError(t, client.until("next try in "))
+	failed(true)
+	require.Contains(t, held.Error, "password")
+	require.NotContains(t, held.Error, "wrong")
+}
+
+// A console for which no port is free is told as such.
+func TestAConsoleWithoutAPortSaysSo(t *testing.T) {
+	t.Parallel()
+	s := world(t)
+	r := ownRack(t, s.at.APIURL, sim.Config{Servers: 1, IPMI: true})
+	taken, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // a test
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = taken.Close() })
+	port := taken.Addr().(*net.TCPAddr).Port
+	s.conductorWith(t, "ipmi", "serial-full", "serial-full-1", fmt.Sprintf("TEMPER_CONSOLE_PORT_RANGE=%d:%d", port, port+1))
+	path := consoleNode(t, s, r, "serial-full")
+	var held shownConsole
+	eventually(t, patience, func() (err error) {
+		if held, err = s.console(path); err == nil && held.Error == "" {
+			err = errors.New("no error is told")
+		}
+		return err
+	})
+	require.Equal(t, "serial-full-1", held.Conductor)
+	require.Empty(t, held.URL)
+	require.Contains(t, held.Error, fmt.Sprintf("no port is free at 127.0.0.1 in console.port_range %d:%d", port, port+1))
 }
