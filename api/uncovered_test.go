@@ -49,7 +49,9 @@ func TestEveryGETIsAnsweredWithoutAConductor(t *testing.T) {
 	portgroup := record("portgroups", map[string]any{"node_uuid": free})
 	connector := record("volume/connectors", map[string]any{"node_uuid": free, "type": "ip", "connector_id": "10.0.0.1"})
 	target := record("volume/targets", map[string]any{"node_uuid": free, "volume_type": "iscsi", "volume_id": "v", "boot_index": 0})
-	values := strings.NewReplacer("{portgroup}", portgroup, "{connector}", connector, "{target}", target, "{node}", "free", "{port}", port, "{conductor}", "c1", "{allocation}", "web", "{operation}", "1", "{event}", event, "{host}", "s1", "{driver}", "fake-hardware", "{webhook}", "w1", "{setting}", "ProcVirt")
+	step := map[string]any{"interface": "bios", "step": "x", "args": map[string]any{}, "priority": 1}
+	template := record("deploy_templates", map[string]any{"name": "CUSTOM_A", "steps": []any{step}})
+	values := strings.NewReplacer("{template}", template, "{portgroup}", portgroup, "{connector}", connector, "{target}", target, "{node}", "free", "{port}", port, "{conductor}", "c1", "{allocation}", "web", "{operation}", "1", "{event}", event, "{host}", "s1", "{driver}", "fake-hardware", "{webhook}", "w1", "{setting}", "ProcVirt")
 	queries := map[string]string{
 		"/temper/v1/ring/what-if": "?without=c1", "/temper/v1/compute-services/what-if": "?service=s1", "/v1/lookup": "?node_uuid=" + b.Field("inspected", "uuid").(string),
 		"/temper/v1/nodes/power": "?node=" + free,

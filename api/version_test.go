@@ -83,9 +83,8 @@ func TestEndpointsOfNewerVersionsAreNotThere(t *testing.T) {
 	}
 	b.At(80, "GET", "/v1/nodes/n1/inventory", nil).Fails(404)
 	b.At(21, "GET", "/v1/lookup?addresses=52:54:00:00:00:01", nil).Fails(404)
-	require.Equal(t, "The method is not allowed for this resource.", b.At(54, "POST", "/v1/deploy_templates", map[string]any{}).Fails(405))
-	b.At(54, "GET", "/v1/deploy_templates", nil).Fails(404)
-	b.At(95, "POST", "/v1/deploy_templates", map[string]any{}).Fails(404)
+	require.Equal(t, "The method is not allowed for this resource.", b.At(95, "POST", "/v1/inspection_rules", map[string]any{}).Fails(405))
+	b.At(95, "GET", "/v1/inspection_rules", nil).Fails(404)
 	b.At(95, "GET", "/v1/nodes/n1/children", nil).Fails(404)
 	b.At(95, "PUT", "/v1/nodes", nil).Fails(405)
 }

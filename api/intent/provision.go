@@ -40,9 +40,10 @@ type Provision struct {
 	Minor          int
 	DisableRamdisk *bool
 	OnFailure      node.OnFailure
-	Info           map[string]any // changes of instance_info; nil = none
-	RescueHash     string         // RescueHash of the password; "" = none was given
-	Drive          any            // the config drive as it was given; nil = none
+	Info           map[string]any        // changes of instance_info; nil = none
+	RescueHash     string                // RescueHash of the password; "" = none was given
+	Templates      []node.DeployTemplate // those that traits of the node name, in the clear (ReadTemplates)
+	Drive          any                   // the config drive as it was given; nil = none
 	DriveErr       error
 }
 

@@ -27,6 +27,7 @@ type Store interface {
 	PortStore
 	PortgroupStore
 	VolumeStore
+	DeployTemplateStore
 	AllocationStore
 	ConductorStore
 	RecordStore
@@ -173,6 +174,18 @@ type VolumeStore interface {
 	CreateVolumeTarget(ctx context.Context, v *node.VolumeTarget) error
 	UpdateVolumeTarget(ctx context.Context, uuid string, edit func(*node.VolumeTarget) error) (*node.VolumeTarget, error)
 	DeleteVolumeTarget(ctx context.Context, uuid string) error
+}
+
+// DeployTemplateStore keeps the deploy templates. An ident is a uuid or a name.
+type DeployTemplateStore interface {
+	// DeployTemplates does not read the secrets, the others do.
+	DeployTemplates(ctx context.Context, p node.Page) ([]node.DeployTemplate, error)
+	DeployTemplate(ctx context.Context, ident string) (*node.DeployTemplate, error)
+	// DeployTemplatesOf are those that are named by traits of a node.
+	DeployTemplatesOf(ctx context.Context, node string) ([]node.DeployTemplate, error)
+	CreateDeployTemplate(ctx context.Context, t *node.DeployTemplate) error
+	UpdateDeployTemplate(ctx context.Context, ident string, edit func(*node.DeployTemplate) error) (*node.DeployTemplate, error)
+	DeleteDeployTemplate(ctx context.Context, ident string) error
 }
 
 // AllocationStore keeps the allocations. An ident is a uuid or a name.

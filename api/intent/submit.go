@@ -80,6 +80,9 @@ func (s *Service) Submit(c *gin.Context, a Asked) (*node.Operation, *Fleet, erro
 		return nil, nil, err
 	}
 	fl.WaitsForConductor = a.WaitsForConductor
+	if err := s.ReadTemplates(ctx, a.Provision, ident); err != nil {
+		return nil, nil, err
+	}
 	image, err := s.imageOf(ctx, a.Provision, ident, fl)
 	if err != nil {
 		return nil, nil, err

@@ -31,7 +31,11 @@ func (s *Server) getValidate(c *gin.Context) (int, any, error) {
 			if failed != nil {
 				return 0, nil, failed
 			}
-			err = errors.Join(image.Refusals...)
+			steps, failed := s.CheckTemplates(c.Request.Context(), n)
+			if failed != nil {
+				return 0, nil, failed
+			}
+			err = errors.Join(append(image.Refusals, steps)...)
 		}
 		verdict := map[string]any{"result": true}
 		if err != nil {

@@ -48,6 +48,7 @@ var rootResources = []struct {
 	{"volume", minorVolume},
 	{"conductors", 49},
 	{"allocations", minorAllocations},
+	{"deploy_templates", minorDeployTemplates},
 	{"continue_inspection", 84},
 }
 
@@ -73,7 +74,7 @@ func (s *Server) getV1(c *gin.Context) (int, any, error) {
 
 // lateWrites are resources whose POST, PATCH and DELETE Ironic answers with 405
 // before the version that added them. None is built.
-var lateWrites = map[string]int{"deploy_templates": 55, "runbooks": 92, "inspection_rules": 96}
+var lateWrites = map[string]int{"runbooks": 92, "inspection_rules": 96}
 
 // NotFound answers what is not there, or not built.
 func NotFound(c *gin.Context) (int, any, error) {
@@ -89,7 +90,7 @@ func NotFound(c *gin.Context) (int, any, error) {
 // unbuiltResources are those of Ironic's root resources that are not built. A client
 // that asks for one without a version gets the answers of /v1, too.
 var unbuiltResources = []string{
-	"chassis", "deploy_templates", "driver", "events", "inspection_rules", "runbooks", "shards",
+	"chassis", "driver", "events", "inspection_rules", "runbooks", "shards",
 }
 
 // RootResources are the resources below /v1.

@@ -60,6 +60,16 @@ func (s *Server) volumeRoutes() []httpd.Route {
 	}
 }
 
+func (s *Server) deployTemplateRoutes() []httpd.Route {
+	return []httpd.Route{
+		httpd.Get("/v1/deploy_templates", minorDeployTemplates, s.listDeployTemplates),
+		httpd.Post("/v1/deploy_templates", 1, writes(minorDeployTemplates, noDeployTemplates, s.createDeployTemplate)),
+		httpd.Get("/v1/deploy_templates/:template", minorDeployTemplates, s.getDeployTemplate),
+		httpd.Patch("/v1/deploy_templates/:template", 1, writes(minorDeployTemplates, noDeployTemplates, s.patchDeployTemplate)),
+		httpd.Delete("/v1/deploy_templates/:template", 1, writes(minorDeployTemplates, noDeployTemplates, s.deleteDeployTemplate)),
+	}
+}
+
 func (s *Server) nodeRoutes() []httpd.Route {
 	return []httpd.Route{
 		httpd.Get("/v1/nodes", 1, s.listNodes),

@@ -42,6 +42,9 @@ func (s *Server) tryOrder(c *gin.Context, o *order) (int, any, error) {
 		return 0, nil, err
 	}
 	fl.WaitsForConductor = o.WaitsForConductor
+	if err := s.ReadTemplates(c.Request.Context(), o.Provision, n.UUID); err != nil {
+		return 0, nil, err
+	}
 	out := shownTrial{Refusals: []shownRefusal{}, Steps: []trialStep{}, Notes: []string{}}
 	var r *node.Request
 	of, waits, err := s.Judge(n, func(n *node.Node) (err error) {

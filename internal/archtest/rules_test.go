@@ -115,7 +115,7 @@ var rules = []rule{
 		never: []string{temporal, pgx, gofish}, why: "what is asked of a node, not how it is carried out",
 	},
 	{
-		at: "api/ironic", ours: []string{"internal/lockwait", "api/format", "api/httpd", "api/intent", "internal/admission", "internal/agent", "internal/configdrive", "internal/coverage", "internal/fault", "internal/jsonlimit", "internal/mask", "internal/node", "internal/share", "internal/text"},
+		at: "api/ironic", ours: []string{"internal/lockwait", "api/format", "api/httpd", "api/intent", "internal/admission", "internal/agent", "internal/configdrive", "internal/coverage", "internal/fault", "internal/jsonlimit", "internal/mask", "internal/node", "internal/plan", "internal/share", "internal/text"},
 		never: []string{temporal, pgx, gofish}, why: "Ironic's resources know nothing of Temper's own",
 	},
 	{

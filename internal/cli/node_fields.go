@@ -21,6 +21,7 @@ type field struct {
 	text       bool   // dict: the API wants strings
 	boolean    bool
 	number     bool
+	steps      bool // a list of steps, in JSON or a file
 	keep       bool // temper node unset can't remove it
 	setOnly    bool // the API does not take it at creation
 	help       string
@@ -56,13 +57,14 @@ type fieldFlags struct {
 	texts  map[string]*string
 	bools  map[string]*bool
 	ints   map[string]*int
+	steps  map[string][]any
 	dicts  map[string]*keyValues
 	set    *pflag.FlagSet
 }
 
 // addFields adds a flag to c for each field.
 func addFields(c *cobra.Command, fields []field) *fieldFlags {
-	ff := &fieldFlags{fields: fields, texts: map[string]*string{}, bools: map[string]*bool{}, ints: map[string]*int{}, dicts: map[string]*keyValues{}, set: c.Flags()}
+	ff := &fieldFlags{fields: fields, texts: map[string]*string{}, bools: map[string]*bool{}, ints: map[string]*int{}, steps: map[string][]any{}, dicts: map[string]*keyValues{}, set: c.Flags()}
 	for _, one := range fields {
 		switch {
 		case one.dict:
@@ -78,6 +80,12 @@ func addFields(c *cobra.Command, fields []field) *fieldFlags {
 	}
 	c.PreRunE = func(*cobra.Command, []string) error {
 		for _, one := range fields {
+			if one.steps {
+				var err error
+				if ff.steps[one.flag], err = readSteps(one.flag, *ff.texts[one.flag]); err != nil {
+					return err
+				}
+			}
 			if one.dict {
 				if err := ff.dicts[one.flag].ask(c.InOrStdin(), c.ErrOrStderr()); err != nil {
 					return err
@@ -101,6 +109,8 @@ func (ff *fieldFlags) values() map[string]any {
 			out[one.name] = *ff.bools[one.flag]
 		case one.number:
 			out[one.name] = *ff.ints[one.flag]
+		case one.steps:
+			out[one.name] = ff.steps[one.flag]
 		default:
 			out[one.name] = *ff.texts[one.flag]
 		}

@@ -95,11 +95,26 @@ func (k *recordKind) table(all []client.Record) table.Table {
 		fields := all[i].Fields()
 		var cells []string
 		for _, c := range k.columns {
-			cells = append(cells, table.Cell(fields[c.field]))
+			cells = append(cells, recordCell(fields[c.field]))
 		}
 		t.Add(cells...)
 	}
 	return t
+}
+
+// recordCell is a field in a list. Of steps it has the names.
+func recordCell(v any) string {
+	steps, ok := v.([]any)
+	if !ok {
+		return table.Cell(v)
+	}
+	var names []string
+	for _, s := range steps {
+		if step, ok := s.(map[string]any); ok {
+			names = append(names, table.Cell(step["interface"])+"."+table.Cell(step["step"]))
+		}
+	}
+	return strings.Join(names, ", ")
 }
 
 // show shows all fields of one.

@@ -262,6 +262,13 @@ func TestAgainstTheAPIItself(t *testing.T) {
 		{args: "volume target create --node n1 --type iscsi --volume-id v8 --boot-index 0", err: "boot index '0'"},
 		{args: "volume target list", out: "v7"},
 
+		{args: `deploy-template create --name CUSTOM_A --steps [{"interface":"bios","step":"factory_reset","args":{},"priority":150}]`, out: "CUSTOM_A"},
+		{args: `deploy-template create --name CUSTOM_B --steps bios`, err: "--steps wants a list in JSON, or a file with one"},
+		{args: `deploy-template create --name fast --steps [{"interface":"bios","step":"factory_reset","args":{},"priority":150}]`, err: "is not a trait"},
+		{args: `deploy-template set CUSTOM_A --extra a=1`, out: "extra.a"},
+		{args: "deploy-template list", out: "bios.factory_reset"},
+		{args: "deploy-template delete CUSTOM_A", out: "CUSTOM_A: deleted"},
+
 		{args: "node deploy n1", err: "n1: The requested action \"active\" can not be performed on node"},
 		{args: "node deploy n1", err: "temper node manage n1 first makes it manageable, temper node provide n1 then makes it available"},
 		{args: "node manage --all-in-state enroll --yes --wait 1m --every 5ms", out: "manage  succeeded"},

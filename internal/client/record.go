@@ -17,6 +17,7 @@ type Collection struct {
 var (
 	Portgroups       = Collection{"/v1/portgroups", "portgroups"}
 	VolumeConnectors = Collection{"/v1/volume/connectors", "connectors"}
+	DeployTemplates  = Collection{"/v1/deploy_templates", "deploy_templates"}
 	VolumeTargets    = Collection{"/v1/volume/targets", "targets"}
 )
 

@@ -41,10 +41,15 @@ func ReadSteps(k node.OperationKind, raw json.RawMessage) ([]node.Step, error) {
 	}
 	steps := make([]node.Step, 0, len(asked))
 	for i, a := range asked {
-		s, err := readStep(spec.Family, a)
+		required, place := []string{"interface", "step"}, ""
+		if spec.Family == node.DeployFamily {
+			required, place = []string{"interface", "step", "args", "priority"}, "priority"
+		}
+		s, at, err := readStep(required, place, a)
 		if err != nil {
 			return nil, fault.New(fault.Invalid, "Invalid %s: step %d: %w", field, i, err)
 		}
+		s.Priority = at
 		steps = append(steps, s)
 	}
 	return steps, nil
@@ -59,17 +64,15 @@ func RequireSteps(k node.OperationKind, steps int) error {
 	return nil
 }
 
-func readStep(f node.Family, raw json.RawMessage) (node.Step, error) {
-	bad := func(format string, args ...any) (node.Step, error) {
-		return node.Step{}, fault.New(fault.Invalid, format, args...)
+// readStep reads a step that has the required fields and perhaps args. at is the value of the field place, which orders steps; 0 if that
+// is "".
+func readStep(required []string, place string, raw json.RawMessage) (s node.Step, at int, err error) {
+	bad := func(format string, args ...any) (node.Step, int, error) {
+		return node.Step{}, 0, fault.New(fault.Invalid, format, args...)
 	}
 	var a map[string]json.RawMessage
 	if json.Unmarshal(raw, &a) != nil || a == nil {
 		return bad("not of type 'object'")
-	}
-	required := []string{"interface", "step"}
-	if f == node.DeployFamily {
-		required = []string{"interface", "step", "args", "priority"}
 	}
 	for _, key := range required {
 		if a[key] == nil {
@@ -81,7 +84,7 @@ func readStep(f node.Family, raw json.RawMessage) (node.Step, error) {
 			return bad("property '%s' was unexpected", text.Cut(key))
 		}
 	}
-	s := node.Step{Asked: true}
+	s = node.Step{Asked: true}
 	switch {
 	case json.Unmarshal(a["interface"], &s.Interface) != nil || node.StepRank(s.Interface) == 0:
 		return bad("interface %s is not one of %s", text.Cut(string(a["interface"])), node.StepInterfaces)
@@ -90,16 +93,15 @@ func readStep(f node.Family, raw json.RawMessage) (node.Step, error) {
 	case len(s.Step) > MaxStepName:
 		return bad("'step' has %d characters, more than %d", len(s.Step), MaxStepName)
 	}
-	var err error
 	if s.Args, err = readArgs(a["args"]); err != nil {
-		return node.Step{}, err
+		return node.Step{}, 0, err
 	}
-	if f == node.DeployFamily {
-		if s.Priority, err = readPriority(a["priority"]); err != nil {
-			return node.Step{}, err
+	if place != "" {
+		if at, err = readPlace(place, a[place]); err != nil {
+			return node.Step{}, 0, err
 		}
 	}
-	return s, checkReserved(s)
+	return s, at, checkReserved(s)
 }
 
 func readArgs(raw json.RawMessage) (map[string]any, error) {
@@ -121,8 +123,8 @@ func readArgs(raw json.RawMessage) (map[string]any, error) {
 	return args, nil
 }
 
-// readPriority takes an integer, or digits in a string, as Ironic does.
-func readPriority(raw json.RawMessage) (int, error) {
+// readPlace takes an integer, or digits in a string, as Ironic does.
+func readPlace(name string, raw json.RawMessage) (int, error) {
 	digits := string(raw)
 	var quoted string
 	if json.Unmarshal(raw, &quoted) == nil {
@@ -130,7 +132,7 @@ func readPriority(raw json.RawMessage) (int, error) {
 	}
 	p, err := strconv.ParseUint(digits, 10, 31)
 	if err != nil {
-		return 0, fault.New(fault.Invalid, "'priority' %s is not an integer from 0 to %d", text.Cut(digits), math.MaxInt32)
+		return 0, fault.New(fault.Invalid, "'%s' %s is not an integer from 0 to %d", name, text.Cut(digits), math.MaxInt32)
 	}
 	return int(p), nil
 }

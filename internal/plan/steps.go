@@ -134,13 +134,37 @@ func planUnrescue(_ node.KindSpec, n *node.Node, _ []node.Step, _ Options) ([]no
 	return []node.Step{coreStep("rescue", node.StepUnrescue)}, nil
 }
 
-func planDeployment(k node.KindSpec, n *node.Node, asked []node.Step, _ Options) ([]node.Step, error) {
+func planDeployment(k node.KindSpec, n *node.Node, asked []node.Step, o Options) ([]node.Step, error) {
 	specs := n.StepSpecs(k.Family)
-	var steps []node.Step
 	seen := map[string]bool{}
+	steps, err := resolveDeploySteps(k, n, asked, specs, seen, "")
+	if err != nil {
+		return nil, err
+	}
+	templates := matching(n, o.Templates)
+	fromTemplates, err := resolveDeploySteps(k, n, templateSteps(templates, asked), specs, seen, " from all deploy templates matching this node's instance traits")
+	if err != nil {
+		return nil, badTemplates(templates, err)
+	}
+	steps = append(steps, fromTemplates...)
+	for _, spec := range specs {
+		if spec.Priority > 0 && !seen[spec.Name()] {
+			steps = append(steps, driverStep(spec))
+		}
+	}
+	sortSteps(steps)
+	if err := checkAgentThere(n, steps); err != nil {
+		return nil, err
+	}
+	return append([]node.Step{coreStep("deploy", node.StepPrepare)}, steps...), nil
+}
+
+// resolveDeploySteps makes deploy steps of those that were asked, and adds their names to seen; whose says who asked, in errors.
+func resolveDeploySteps(k node.KindSpec, n *node.Node, asked []node.Step, specs []node.StepSpec, seen map[string]bool, whose string) ([]node.Step, error) {
+	var steps []node.Step
 	for _, a := range asked {
 		if seen[a.Name()] {
-			return nil, fault.New(fault.Invalid, "deploy steps cannot have the same interface and step. Duplicate deploy steps for %s", a.Name())
+			return nil, fault.New(fault.Invalid, "deploy steps%s cannot have the same interface and step. Duplicate deploy steps for %s", whose, a.Name())
 		}
 		seen[a.Name()] = true
 		s, spec, err := resolveRequested(k, n, a, specs, true)
@@ -155,16 +179,7 @@ func planDeployment(k node.KindSpec, n *node.Node, asked []node.Step, _ Options)
 		}
 		steps = append(steps, s)
 	}
-	for _, spec := range specs {
-		if spec.Priority > 0 && !seen[spec.Name()] {
-			steps = append(steps, driverStep(spec))
-		}
-	}
-	sortSteps(steps)
-	if err := checkAgentThere(n, steps); err != nil {
-		return nil, err
-	}
-	return append([]node.Step{coreStep("deploy", node.StepPrepare)}, steps...), nil
+	return steps, nil
 }
 
 func planPower(_ node.KindSpec, n *node.Node, _ []node.Step, o Options) ([]node.Step, error) {
@@ -267,6 +282,8 @@ type Options struct {
 	DisableRamdisk bool
 	// Power is the target of KindPower.
 	Power node.PowerState
+	// Templates are the deploy templates that may be meant by what the node's instance asks for (instance_info.traits).
+	Templates []node.DeployTemplate
 	// BootDevice is what an operation of KindBootDevice sets.
 	BootDevice node.BootDevice
 	// RescuePassword is the hash of the password of KindRescue, or what stands for it where it is sealed.

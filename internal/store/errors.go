@@ -35,6 +35,8 @@ var taken = map[string]string{
 	"volume_connectors_id_taken":      "A volume connector with type %s and connector ID %s already exists.",
 	"volume_targets_uuid_taken":       "A volume target with UUID %s already exists.",
 	"volume_targets_boot_index_taken": "A volume target with boot index '%s' for the same node already exists.",
+	"deploy_templates_uuid_taken":     "A deploy template with UUID %s already exists.",
+	"deploy_templates_name_taken":     "A deploy template with name %s already exists.",
 	"allocations_uuid_taken":          "An allocation with UUID %s already exists.",
 	"allocations_name_taken":          "An allocation with name %s already exists.",
 	"allocations_node_taken":          "The node has an allocation already.",

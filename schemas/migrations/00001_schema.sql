@@ -584,6 +584,23 @@ CREATE TABLE ring_changes (
 );
 COMMENT ON TABLE ring_changes IS 'Which needs have got or lost nodes since the ring was computed. Rows are only added, so that writers of nodes never wait for each other; the epoch that has seen them deletes them.';
 
+-- Steps that are kept to be used again.
+
+CREATE TABLE deploy_templates (
+    id          bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    uuid        uuid        NOT NULL CONSTRAINT deploy_templates_uuid_taken UNIQUE,
+    name        text        NOT NULL CONSTRAINT deploy_templates_name_taken UNIQUE CHECK (length(name) <= 255),
+    description text        CHECK (length(description) <= 255),
+    steps       jsonb       NOT NULL,
+    extra       jsonb       NOT NULL DEFAULT '{}',
+    key_id      bigint      NOT NULL, -- of the secrets of steps, which are sealed as one value
+    seal        smallint    NOT NULL,
+    ciphertext  bytea,                -- null = there are none
+    created_at  timestamptz NOT NULL DEFAULT now(),
+    updated_at  timestamptz
+);
+COMMENT ON TABLE deploy_templates IS 'Deploy steps for nodes whose instance asks for the trait of the same name.';
+
 -- Allocations, instances, and shares of compute services.
 
 CREATE TABLE allocations (
