@@ -26,8 +26,8 @@ func (s *Service) Obstacles(p *Provision, n *node.Node, fl *Fleet) []error {
 	if err != nil {
 		return append(all, err)
 	}
-	noAgent := p.DisableRamdisk != nil && *p.DisableRamdisk
-	misfits := s.misfits(after, p.Verb.Kind, noAgent)
+	add(p.approved(n))
+	misfits := s.misfits(after, p.Verb.Kind, p.withoutRamdisk())
 	all = append(all, misfits...)
 	asked, err := p.steps(p.Verb.Kind)
 	if err == nil && len(misfits) == 0 {

@@ -45,6 +45,8 @@ type Provision struct {
 	Templates      []node.DeployTemplate // those that traits of the node name, in the clear (ReadTemplates)
 	Drive          any                   // the config drive as it was given; nil = none
 	DriveErr       error
+	Runbook        *node.Runbook // that the request names, in the clear (ReadRunbook); nil = it names none
+	RunbookErr     error         // why the runbook that it names can't be used
 }
 
 // Decide returns what p changes, or why it is refused. It checks in Ironic's order:
@@ -87,6 +89,9 @@ func (s *Service) Decide(p *Provision, n *node.Node, fl *Fleet) (*node.Request, 
 // open fills r with the operation that d opens.
 func (s *Service) open(p *Provision, n *node.Node, fl *Fleet, d admission.Effect, r *node.Request) error {
 	if err := fl.RequireCovered(n); err != nil {
+		return err
+	}
+	if err := p.approved(n); err != nil {
 		return err
 	}
 	asked, err := p.steps(d.Open)
@@ -135,6 +140,9 @@ func (s *Service) open(p *Provision, n *node.Node, fl *Fleet, d admission.Effect
 
 // steps reads the steps that the request names.
 func (p *Provision) steps(k node.OperationKind) ([]node.Step, error) {
+	if p.Runbook != nil {
+		return runbookSteps(p.Runbook), nil
+	}
 	name := k.Spec().AskedSteps
 	if name == "" {
 		return nil, nil
@@ -181,8 +189,8 @@ func (p *Provision) check() error {
 	if p.Verb.Event == node.EventRescue && p.RescueHash == "" {
 		return fault.New(fault.Invalid, `A non-empty "rescue_password" is required when setting target provision state to rescue`)
 	}
-	if p.given("runbook") {
-		return fault.New(fault.NotFound, "Runbook %s could not be found.", format.Describe(p.Fields["runbook"]))
+	if err := p.checkRunbook(); err != nil || p.Runbook != nil {
+		return err
 	}
 	asked, _ := p.Fields[p.Verb.Kind.Spec().AskedSteps].([]any)
 	return plan.RequireSteps(p.Verb.Kind, len(asked))

@@ -28,6 +28,7 @@ type Store interface {
 	PortgroupStore
 	VolumeStore
 	DeployTemplateStore
+	RunbookStore
 	AllocationStore
 	ConductorStore
 	RecordStore
@@ -186,6 +187,16 @@ type DeployTemplateStore interface {
 	CreateDeployTemplate(ctx context.Context, t *node.DeployTemplate) error
 	UpdateDeployTemplate(ctx context.Context, ident string, edit func(*node.DeployTemplate) error) (*node.DeployTemplate, error)
 	DeleteDeployTemplate(ctx context.Context, ident string) error
+}
+
+// RunbookStore keeps the runbooks. An ident is a uuid or a name.
+type RunbookStore interface {
+	// Runbooks does not read the secrets, Runbook does.
+	Runbooks(ctx context.Context, p node.Page) ([]node.Runbook, error)
+	Runbook(ctx context.Context, ident string) (*node.Runbook, error)
+	CreateRunbook(ctx context.Context, b *node.Runbook) error
+	UpdateRunbook(ctx context.Context, ident string, edit func(*node.Runbook) error) (*node.Runbook, error)
+	DeleteRunbook(ctx context.Context, ident string) error
 }
 
 // AllocationStore keeps the allocations. An ident is a uuid or a name.

@@ -93,9 +93,7 @@ func validateInstanceTraits(n *node.Node) error {
 // without a request to the BMC.
 func (s *Service) plan(n *node.Node, k node.OperationKind, asked []node.Step, p *Provision) ([]node.Step, error) {
 	options := plan.Options{AutomatedClean: s.AutomatedClean, RescuePassword: p.RescueHash, Templates: p.Templates}
-	if p.DisableRamdisk != nil {
-		options.DisableRamdisk = *p.DisableRamdisk
-	}
+	options.DisableRamdisk = p.withoutRamdisk()
 	steps, err := plan.Steps(k, n, asked, options)
 	noAgent := options.DisableRamdisk || err == nil && !node.BootsAgent(steps)
 	if err := s.Fits(n, k, noAgent); err != nil {

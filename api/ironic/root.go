@@ -49,6 +49,7 @@ var rootResources = []struct {
 	{"conductors", 49},
 	{"allocations", minorAllocations},
 	{"deploy_templates", minorDeployTemplates},
+	{"runbooks", minorRunbooks},
 	{"continue_inspection", 84},
 }
 
@@ -74,7 +75,7 @@ func (s *Server) getV1(c *gin.Context) (int, any, error) {
 
 // lateWrites are resources whose POST, PATCH and DELETE Ironic answers with 405
 // before the version that added them. None is built.
-var lateWrites = map[string]int{"runbooks": 92, "inspection_rules": 96}
+var lateWrites = map[string]int{"inspection_rules": 96}
 
 // NotFound answers what is not there, or not built.
 func NotFound(c *gin.Context) (int, any, error) {
@@ -90,7 +91,7 @@ func NotFound(c *gin.Context) (int, any, error) {
 // unbuiltResources are those of Ironic's root resources that are not built. A client
 // that asks for one without a version gets the answers of /v1, too.
 var unbuiltResources = []string{
-	"chassis", "driver", "events", "inspection_rules", "runbooks", "shards",
+	"chassis", "driver", "events", "inspection_rules", "shards",
 }
 
 // RootResources are the resources below /v1.

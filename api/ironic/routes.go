@@ -70,6 +70,16 @@ func (s *Server) deployTemplateRoutes() []httpd.Route {
 	}
 }
 
+func (s *Server) runbookRoutes() []httpd.Route {
+	return []httpd.Route{
+		httpd.Get("/v1/runbooks", minorRunbooks, s.listRunbooks),
+		httpd.Post("/v1/runbooks", 1, writes(minorRunbooks, noRunbooks, s.createRunbook)),
+		httpd.Get("/v1/runbooks/:runbook", minorRunbooks, s.getRunbook),
+		httpd.Patch("/v1/runbooks/:runbook", 1, writes(minorRunbooks, noRunbooks, s.patchRunbook)),
+		httpd.Delete("/v1/runbooks/:runbook", 1, writes(minorRunbooks, noRunbooks, s.deleteRunbook)),
+	}
+}
+
 func (s *Server) nodeRoutes() []httpd.Route {
 	return []httpd.Route{
 		httpd.Get("/v1/nodes", 1, s.listNodes),

@@ -23,7 +23,7 @@ import (
 // orderParameters are the fields of a POST of operations.
 var orderParameters = []string{
 	"verb", "instance_info", "config_drive", "steps", "disable_ramdisk", "timeout", "on_failure", "wait_for_conductor", "idempotency_key", "dry_run",
-	"boot_device", "persistent", rescuePassword,
+	"boot_device", "persistent", rescuePassword, "runbook",
 }
 
 // rescuePassword is the field of the verb rescue.
@@ -94,6 +94,9 @@ func (s *Server) readOrder(c *gin.Context, in *format.Object) (*order, error) {
 	if o.Provision, err = s.readProvisionOrder(c, in, verb); err != nil {
 		return nil, err
 	}
+	if err := s.ReadRunbook(c.Request.Context(), o.Provision); err != nil {
+		return nil, err
+	}
 	o.Event = verb.Event
 	o.Decide = func(n *node.Node, fl *intent.Fleet) (*node.Request, error) { return s.Decide(o.Provision, n, fl) }
 	o.obstacles = func(n *node.Node, fl *intent.Fleet) []error { return s.Obstacles(o.Provision, n, fl) }
@@ -142,7 +145,7 @@ var managementVerbs = map[string]node.OperationKind{node.StepSetBootDevice: node
 var bootFields = []string{"boot_device", "persistent"}
 
 func (s *Server) readPowerOrder(c *gin.Context, in *format.Object, target node.PowerState, o *order) error {
-	if err := unfit(in, string(target), append([]string{"instance_info", "config_drive", "steps", "disable_ramdisk", "on_failure", rescuePassword}, bootFields...)...); err != nil {
+	if err := unfit(in, string(target), append([]string{"instance_info", "config_drive", "steps", "runbook", "disable_ramdisk", "on_failure", rescuePassword}, bootFields...)...); err != nil {
 		return err
 	}
 	timeout, err := intent.PowerTimeout(in)
@@ -155,7 +158,7 @@ func (s *Server) readPowerOrder(c *gin.Context, in *format.Object, target node.P
 }
 
 func (s *Server) readManagementOrder(c *gin.Context, in *format.Object, kind node.OperationKind, o *order) error {
-	others := append([]string{"instance_info", "config_drive", "steps", "disable_ramdisk", "on_failure", "timeout", rescuePassword}, bootFields...)
+	others := append([]string{"instance_info", "config_drive", "steps", "runbook", "disable_ramdisk", "on_failure", "timeout", rescuePassword}, bootFields...)
 	var device node.BootDevice
 	if kind == node.KindBootDevice {
 		var err error
@@ -181,7 +184,7 @@ func (s *Server) readProvisionOrder(c *gin.Context, in *format.Object, verb node
 	steps, onFailure := in.List("steps"), in.Text("on_failure")
 	p := &intent.Provision{
 		Verb: verb, User: httpd.User(c), Minor: format.MaxMinor, DisableRamdisk: in.Boolean("disable_ramdisk"), OnFailure: s.OnFailure,
-		Object: &format.Object{Fields: map[string]any{"disable_ramdisk": in.Fields["disable_ramdisk"], rescuePassword: in.Fields[rescuePassword]}},
+		Object: &format.Object{Fields: map[string]any{"disable_ramdisk": in.Fields["disable_ramdisk"], rescuePassword: in.Fields[rescuePassword], "runbook": in.Fields["runbook"]}},
 	}
 	if info, ok := in.Fields["instance_info"].(map[string]any); ok {
 		p.Info = info
@@ -201,7 +204,7 @@ func (s *Server) readProvisionOrder(c *gin.Context, in *format.Object, verb node
 		wrong = unfit(in, verb.Target, "instance_info", "config_drive")
 	case len(steps) > 0 && spec.AskedSteps == "":
 		wrong = unfit(in, verb.Target, "steps")
-	case plan.RequireSteps(verb.Kind, len(steps)) != nil:
+	case !in.Has("runbook") && plan.RequireSteps(verb.Kind, len(steps)) != nil:
 		wrong = fault.New(fault.Invalid, "steps is required with the verb %q", verb.Target)
 	case format.HasNUL(p.Info):
 		wrong = fault.New(fault.Invalid, "instance_info holds a NUL character")

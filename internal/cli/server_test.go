@@ -269,6 +269,13 @@ func TestAgainstTheAPIItself(t *testing.T) {
 		{args: "deploy-template list", out: "bios.factory_reset"},
 		{args: "deploy-template delete CUSTOM_A", out: "CUSTOM_A: deleted"},
 
+		{args: `runbook create --name CUSTOM_R --public --steps [{"interface":"bios","step":"factory_reset","args":{},"order":1}]`, out: "CUSTOM_R"},
+		{args: "runbook set CUSTOM_R --public=false --owner ann", out: "ann"},
+		{args: "runbook list", out: "bios.factory_reset"},
+		{args: "node clean n1 --runbook CUSTOM_R --dry-run", out: "can not be performed on node", err: "the request would be refused"},
+		{args: "node clean n1", err: "[clean-steps runbook] is required"},
+		{args: "runbook delete CUSTOM_R", out: "CUSTOM_R: deleted"},
+
 		{args: "node deploy n1", err: "n1: The requested action \"active\" can not be performed on node"},
 		{args: "node deploy n1", err: "temper node manage n1 first makes it manageable, temper node provide n1 then makes it available"},
 		{args: "node manage --all-in-state enroll --yes --wait 1m --every 5ms", out: "manage  succeeded"},

@@ -18,6 +18,7 @@ var (
 	Portgroups       = Collection{"/v1/portgroups", "portgroups"}
 	VolumeConnectors = Collection{"/v1/volume/connectors", "connectors"}
 	DeployTemplates  = Collection{"/v1/deploy_templates", "deploy_templates"}
+	Runbooks         = Collection{"/v1/runbooks", "runbooks"}
 	VolumeTargets    = Collection{"/v1/volume/targets", "targets"}
 )
 

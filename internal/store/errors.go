@@ -37,6 +37,8 @@ var taken = map[string]string{
 	"volume_targets_boot_index_taken": "A volume target with boot index '%s' for the same node already exists.",
 	"deploy_templates_uuid_taken":     "A deploy template with UUID %s already exists.",
 	"deploy_templates_name_taken":     "A deploy template with name %s already exists.",
+	"runbooks_uuid_taken":             "A runbook with UUID %s already exists.",
+	"runbooks_name_taken":             "A runbook with name %s already exists.",
 	"allocations_uuid_taken":          "An allocation with UUID %s already exists.",
 	"allocations_name_taken":          "An allocation with name %s already exists.",
 	"allocations_node_taken":          "The node has an allocation already.",

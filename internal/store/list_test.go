@@ -80,6 +80,8 @@ INSERT INTO volume_targets (uuid, node_id, volume_type, volume_id, boot_index, k
 		`
 INSERT INTO deploy_templates (uuid, name, steps, key_id, seal) SELECT gen_random_uuid(), 'CUSTOM_' || i, '[]', 0, 0 FROM generate_series(1, 100000) i`,
 		`
+INSERT INTO runbooks (uuid, name, steps, key_id, seal) SELECT uuid, name, steps, 0, 0 FROM deploy_templates`,
+		`
 INSERT INTO node_inventory (node_id, inventory, facts)
 SELECT id, '{}', jsonb_build_object('BIOS', '2.' || id % 3, 'memory modules', '16 × 32 GiB', 'disks', '2 × 960 GB', 'model', 'X') FROM nodes`,
 		`

@@ -39,7 +39,7 @@ func (s *Store) Rotate(ctx context.Context) (int, error) {
 	nodes, err := s.rotateNodes(ctx)
 	hooks, failed := s.rotateWebhooks(ctx)
 	total, err := nodes+hooks, cmp.Or(err, failed)
-	for _, rotate := range []func(context.Context, *Store) (int, error){volumeTargets.rotate, deployTemplates.rotate} {
+	for _, rotate := range []func(context.Context, *Store) (int, error){volumeTargets.rotate, deployTemplates.rotate, runbooks.rotate} {
 		n, failed := rotate(ctx, s)
 		total, err = total+n, cmp.Or(err, failed)
 	}

@@ -601,6 +601,24 @@ CREATE TABLE deploy_templates (
 );
 COMMENT ON TABLE deploy_templates IS 'Deploy steps for nodes whose instance asks for the trait of the same name.';
 
+CREATE TABLE runbooks (
+    id              bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    uuid            uuid        NOT NULL CONSTRAINT runbooks_uuid_taken UNIQUE,
+    name            text        NOT NULL CONSTRAINT runbooks_name_taken UNIQUE CHECK (length(name) <= 255),
+    description     text        CHECK (length(description) <= 255),
+    steps           jsonb       NOT NULL,
+    disable_ramdisk boolean     NOT NULL DEFAULT false,
+    public          boolean     NOT NULL DEFAULT false,
+    owner           text        CHECK (length(owner) <= 255),
+    extra           jsonb       NOT NULL DEFAULT '{}',
+    key_id          bigint      NOT NULL, -- of the secrets of steps, which are sealed as one value
+    seal            smallint    NOT NULL,
+    ciphertext      bytea,                -- null = there are none
+    created_at      timestamptz NOT NULL DEFAULT now(),
+    updated_at      timestamptz
+);
+COMMENT ON TABLE runbooks IS 'Steps that are approved for nodes with the trait of the same name.';
+
 -- Allocations, instances, and shares of compute services.
 
 CREATE TABLE allocations (
