@@ -24,6 +24,7 @@ type Store interface {
 	SubscriptionStore
 	RequestStore
 	TraitStore
+	ChassisStore
 	PortStore
 	PortgroupStore
 	VolumeStore
@@ -141,6 +142,16 @@ type TraitStore interface {
 	SetTraits(ctx context.Context, ident string, traits []string) error
 	AddTrait(ctx context.Context, ident, trait string) error
 	RemoveTrait(ctx context.Context, ident, trait string) error
+}
+
+// ChassisStore keeps the chassis.
+type ChassisStore interface {
+	ChassisList(ctx context.Context, p node.Page) ([]node.Chassis, error)
+	Chassis(ctx context.Context, uuid string) (*node.Chassis, error)
+	CreateChassis(ctx context.Context, c *node.Chassis) error
+	UpdateChassis(ctx context.Context, uuid string, edit func(*node.Chassis) error) (*node.Chassis, error)
+	// DeleteChassis returns fault.Invalid if nodes are in it.
+	DeleteChassis(ctx context.Context, uuid string) error
 }
 
 // PortStore keeps the ports. An ident is a uuid or a name.

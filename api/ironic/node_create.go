@@ -30,6 +30,9 @@ func (s *Server) createNode(c *gin.Context) (int, any, error) {
 	if err := s.checkParent(ctx, n.ParentNode); err != nil {
 		return 0, nil, err
 	}
+	if err := s.checkChassis(ctx, n.ChassisUUID); err != nil {
+		return 0, nil, err
+	}
 	fl, err := s.Fleet(ctx)
 	if err != nil {
 		return 0, nil, err

@@ -92,7 +92,10 @@ func nodeFilter(q *format.Query) (f node.Filter, conductor *string) {
 }
 
 // listNodes answers GET /v1/nodes.
-func (s *Server) listNodes(c *gin.Context) (int, any, error) {
+func (s *Server) listNodes(c *gin.Context) (int, any, error) { return s.listNodesIn(c, "", "nodes") }
+
+// listNodesIn lists the nodes in a chassis, or all ("").
+func (s *Server) listNodesIn(c *gin.Context, chassis, path string) (int, any, error) {
 	q := format.ReadQuery(c, nodeListParameters...)
 	q.RequireVersion(8, "fields")
 	names, detail := q.List("fields"), q.Boolean("detail")
@@ -113,25 +116,37 @@ func (s *Server) listNodes(c *gin.Context) (int, any, error) {
 	} else if attrs, err = nodeAttributes.Fields(names, q.Minor); err != nil {
 		return 0, nil, err
 	}
-	return s.nodeCollection(c, q, "nodes", attrs, whole)
+	return s.nodeCollection(c, q, chassis, path, attrs, whole)
 }
 
 // listNodesDetail answers GET /v1/nodes/detail.
 func (s *Server) listNodesDetail(c *gin.Context) (int, any, error) {
-	q := format.ReadQuery(c, slices.DeleteFunc(slices.Clone(nodeListParameters), func(p string) bool { return p == "fields" || p == "detail" })...)
-	return s.nodeCollection(c, q, "nodes/detail", nodeAttributes.UpTo(q.Minor), true)
+	return s.listNodesDetailIn(c, "", "nodes/detail")
 }
 
-func (s *Server) nodeCollection(c *gin.Context, q *format.Query, path string, attrs []*nodeAttribute, whole bool) (int, any, error) {
+// listNodesDetailIn is listNodesIn with all fields.
+func (s *Server) listNodesDetailIn(c *gin.Context, chassis, path string) (int, any, error) {
+	q := format.ReadQuery(c, slices.DeleteFunc(slices.Clone(nodeListParameters), func(p string) bool { return p == "fields" || p == "detail" })...)
+	return s.nodeCollection(c, q, chassis, path, nodeAttributes.UpTo(q.Minor), true)
+}
+
+func (s *Server) nodeCollection(c *gin.Context, q *format.Query, chassis, path string, attrs []*nodeAttribute, whole bool) (int, any, error) {
 	f, conductor := nodeFilter(q)
 	p := q.PageByUUID(s.MaxLimit, nodeAttributes.Sortable(q.Minor))
 	if q.Err != nil {
 		return 0, nil, q.Err
 	}
-	if f.ChassisUUID != nil { // there are no chassis yet
-		return 0, nil, fault.New(fault.NotFound, "Chassis %s could not be found.", *f.ChassisUUID)
-	}
 	ctx := c.Request.Context()
+	if chassis == "" && f.ChassisUUID != nil {
+		chassis = *f.ChassisUUID
+	}
+	if chassis != "" {
+		found, err := chassisResource.named(c, chassis, s.Store.Chassis)
+		if err != nil {
+			return 0, nil, err
+		}
+		f.ChassisUUID = &found.UUID
+	}
 	fl, err := s.Fleet(ctx)
 	if err != nil {
 		return 0, nil, err

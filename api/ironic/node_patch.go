@@ -43,6 +43,9 @@ func (s *Server) patchNode(c *gin.Context) (int, any, error) {
 	if err := s.checkParent(ctx, p.parent()); err != nil {
 		return 0, nil, err
 	}
+	if err := s.checkChassis(ctx, p.chassis()); err != nil {
+		return 0, nil, err
+	}
 	if p.fleet, err = s.Fleet(ctx); err != nil {
 		return 0, nil, err
 	}
@@ -128,6 +131,9 @@ func (p *nodePatch) touches(root string) bool { return slices.Contains(p.roots, 
 
 // parent is the parent_node that the patch sets; "" = none.
 func (p *nodePatch) parent() string { return node.CanonicalUUID(p.sets("/parent_node")) }
+
+// chassis is the chassis_uuid that the patch sets; "" = none.
+func (p *nodePatch) chassis() string { return node.CanonicalUUID(p.sets("/chassis_uuid")) }
 
 // instance is the instance_uuid that the patch sets; "" = none.
 func (p *nodePatch) instance() string { return node.CanonicalUUID(p.sets("/instance_uuid")) }

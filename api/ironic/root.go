@@ -39,6 +39,7 @@ var rootResources = []struct {
 	name  string
 	since int
 }{
+	{"chassis", 1},
 	{"nodes", 1},
 	{"ports", 1},
 	{"portgroups", minorPortgroups},
@@ -91,7 +92,7 @@ func NotFound(c *gin.Context) (int, any, error) {
 // unbuiltResources are those of Ironic's root resources that are not built. A client
 // that asks for one without a version gets the answers of /v1, too.
 var unbuiltResources = []string{
-	"chassis", "driver", "events", "inspection_rules", "shards",
+	"driver", "events", "inspection_rules", "shards",
 }
 
 // RootResources are the resources below /v1.

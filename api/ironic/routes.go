@@ -26,6 +26,19 @@ func (s *Server) ironicRoutes() []httpd.Route {
 	}
 }
 
+func (s *Server) chassisRoutes() []httpd.Route {
+	return []httpd.Route{
+		httpd.Get("/v1/chassis", 1, s.listChassis),
+		httpd.Post("/v1/chassis", 1, s.createChassis),
+		httpd.Get("/v1/chassis/detail", 1, s.listChassisDetail),
+		httpd.Get("/v1/chassis/:chassis", 1, s.getChassis),
+		httpd.Patch("/v1/chassis/:chassis", 1, s.patchChassis),
+		httpd.Delete("/v1/chassis/:chassis", 1, s.deleteChassis),
+		httpd.Get("/v1/chassis/:chassis/nodes", 1, s.listChassisNodes),
+		httpd.Get("/v1/chassis/:chassis/nodes/detail", 1, s.listChassisNodesDetail),
+	}
+}
+
 func (s *Server) portgroupRoutes() []httpd.Route {
 	return []httpd.Route{
 		httpd.Get("/v1/portgroups", minorPortgroups, s.listPortgroups),

@@ -27,5 +27,5 @@ func New(s *intent.Service, agent AgentSettings, metrics prometheus.Registerer) 
 
 // Routes are the routes of /v1 and the document at the root.
 func (s *Server) Routes() []httpd.Route {
-	return slices.Concat(s.ironicRoutes(), s.portgroupRoutes(), s.volumeRoutes(), s.deployTemplateRoutes(), s.runbookRoutes(), s.nodeRoutes(), s.vendorRoutes(), s.allocationRoutes())
+	return slices.Concat(s.ironicRoutes(), s.chassisRoutes(), s.portgroupRoutes(), s.volumeRoutes(), s.deployTemplateRoutes(), s.runbookRoutes(), s.nodeRoutes(), s.vendorRoutes(), s.allocationRoutes())
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // aCommand is a command of the command line over the API in a text.
-var aCommand = regexp.MustCompile(`temper (node|port|port-group|volume|deploy-template|runbook|allocation|driver|operation|ring|conductor|compute) [a-z]`)
+var aCommand = regexp.MustCompile(`temper (node|chassis|port|port-group|volume|deploy-template|runbook|allocation|driver|operation|ring|conductor|compute) [a-z]`)
 
 // Explanations, errors and alarms name an action. Package help writes it as a command, and
 // the command line knows its own.

@@ -41,6 +41,7 @@ var nodeFields = []field{
 	{flag: "description", name: "description", help: "`text` for people"},
 	{flag: "owner", name: "owner", help: "`owner`"},
 	{flag: "lessee", name: "lessee", help: "`lessee`"},
+	{flag: "chassis-uuid", name: "chassis_uuid", help: "`uuid` of the chassis that it stands in"},
 	{flag: "shard", name: "shard", help: "`shard`"},
 	{flag: "instance-uuid", name: "instance_uuid", help: "`uuid` of the instance on it"},
 	{flag: "automated-clean", name: "automated_clean", boolean: true, help: "clean it before it becomes available"},

@@ -276,6 +276,10 @@ func TestAgainstTheAPIItself(t *testing.T) {
 		{args: "node clean n1", err: "[clean-steps runbook] is required"},
 		{args: "runbook delete CUSTOM_R", out: "CUSTOM_R: deleted"},
 
+		{args: "chassis create --description rack1", out: "rack1"},
+		{args: "chassis list", out: "rack1"},
+		{args: "node set n1 --chassis-uuid " + someChassis, err: "Chassis " + someChassis + " could not be found"},
+
 		{args: "node deploy n1", err: "n1: The requested action \"active\" can not be performed on node"},
 		{args: "node deploy n1", err: "temper node manage n1 first makes it manageable, temper node provide n1 then makes it available"},
 		{args: "node manage --all-in-state enroll --yes --wait 1m --every 5ms", out: "manage  succeeded"},
@@ -391,3 +395,5 @@ func TestAnAPIThatWantsNames(t *testing.T) {
 	require.Contains(t, ask(t, url, "", "node", "history", "n1").out, "deleted in enroll")
 	require.Error(t, ask(t, url, "", "node", "history", "n2").failed)
 }
+
+const someChassis = "00000000-0000-0000-0000-00000000000c"

@@ -19,6 +19,7 @@ var (
 	VolumeConnectors = Collection{"/v1/volume/connectors", "connectors"}
 	DeployTemplates  = Collection{"/v1/deploy_templates", "deploy_templates"}
 	Runbooks         = Collection{"/v1/runbooks", "runbooks"}
+	Chassis          = Collection{"/v1/chassis", "chassis"}
 	VolumeTargets    = Collection{"/v1/volume/targets", "targets"}
 )
 

@@ -39,6 +39,7 @@ var taken = map[string]string{
 	"deploy_templates_name_taken":     "A deploy template with name %s already exists.",
 	"runbooks_uuid_taken":             "A runbook with UUID %s already exists.",
 	"runbooks_name_taken":             "A runbook with name %s already exists.",
+	"chassis_uuid_taken":              "A chassis with UUID %s already exists.",
 	"allocations_uuid_taken":          "An allocation with UUID %s already exists.",
 	"allocations_name_taken":          "An allocation with name %s already exists.",
 	"allocations_node_taken":          "The node has an allocation already.",
@@ -48,6 +49,7 @@ var taken = map[string]string{
 // inUse has the message for each row that can't be deleted, or given to another node, while others refer to it, by the name of the
 // constraint of those. %s is its uuid.
 var inUse = map[string]string{
+	"chassis_have_nodes":    "Cannot complete the requested action because chassis %s contains nodes.",
 	"portgroups_have_ports": "Cannot complete the requested action because portgroup %s contains ports.",
 }
 

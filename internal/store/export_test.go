@@ -94,6 +94,7 @@ func RecordStatements(ofNode int64) map[string]Statement {
 	add("volume targets", volumeTargets.selected, volumeTargets.name, volumeTargets.sorts, all)
 	add("volume targets of a node", volumeTargets.selected, volumeTargets.name, volumeTargets.sorts, of)
 	add("deploy templates", deployTemplates.selected, deployTemplates.name, deployTemplates.sorts, all)
+	add("chassis", chassis.selected, chassis.name, chassis.sorts, all)
 	add("runbooks", runbooks.selected, runbooks.name, runbooks.sorts, all)
 	out["deploy templates of a node"] = Statement{deployTemplates.selected + templatesOfNode(""), args{"ident": "node-1"}}
 	return out
@@ -204,7 +205,7 @@ func Columns() map[string][]string {
 	return map[string][]string{
 		"nodes": columnNames(nodeTable), "operations": columnNames(operationTable), "agents": columnNames(agentTable),
 		"ports": columnNames(portTable), "portgroups": columnNames(portgroups.columns),
-		"deploy_templates": columnNames(deployTemplates.columns), "runbooks": columnNames(runbooks.columns),
+		"deploy_templates": columnNames(deployTemplates.columns), "runbooks": columnNames(runbooks.columns), "chassis": columnNames(chassis.columns),
 		"volume_connectors": columnNames(volumeConnectors.columns), "volume_targets": columnNames(volumeTargets.columns), "allocations": columnNames(allocationTable), "conductors": columnNames(conductorTable),
 		"compute_services": columnNames(serviceTable),
 	}

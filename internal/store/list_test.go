@@ -45,6 +45,10 @@ func fill(url string, count int) error {
 	defer conn.Close(ctx)
 	for _, sql := range []string{
 		`
+INSERT INTO chassis (uuid) VALUES ('00000000-0000-0000-0000-000000000002')`,
+		`
+INSERT INTO chassis (uuid) SELECT gen_random_uuid() FROM generate_series(1, ` + strconv.Itoa(count) + `)`,
+		`
 INSERT INTO nodes (uuid, name, driver, interfaces, conductor_group, resource_class, owner, lessee, shard, parent_node, chassis_uuid,
 	instance_uuid, instance_name, provision_state, power_state, maintenance, retired, fault, description, driver_info)
 SELECT gen_random_uuid(), CASE WHEN i % 3 > 0 THEN 'node-' || i END,

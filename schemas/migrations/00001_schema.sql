@@ -1,6 +1,16 @@
 -- +goose Up
 
--- Nodes, and what belongs to one node.
+-- Nodes, what they stand in, and what belongs to one node.
+
+CREATE TABLE chassis (
+    id          bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    uuid        uuid        NOT NULL CONSTRAINT chassis_uuid_taken UNIQUE,
+    description text        CHECK (length(description) <= 255),
+    extra       jsonb       NOT NULL DEFAULT '{}',
+    created_at  timestamptz NOT NULL DEFAULT now(),
+    updated_at  timestamptz
+);
+COMMENT ON TABLE chassis IS 'Enclosures of several nodes.';
 
 CREATE TABLE nodes (
     id                      bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -22,7 +32,7 @@ CREATE TABLE nodes (
     description             text        CHECK (length(description) <= 4096),
     shard                   text        CHECK (length(shard) <= 255),
     parent_node             uuid,
-    chassis_uuid            uuid,
+    chassis_uuid            uuid        CONSTRAINT chassis_have_nodes REFERENCES chassis (uuid),
     instance_uuid           uuid,
     instance_name           text        CHECK (length(instance_name) <= 255),
     allocation_uuid         uuid,
