@@ -37,6 +37,8 @@ type machine struct {
 	inventory bmc.Inventory
 	takes     time.Duration // how long it says that it takes for an answer; 0 = it does not say
 
+	vendor *listener // what vendor methods need; nil = its driver has none
+
 	follow func(ctx context.Context, happened func()) error // its events; nil = its driver has none
 
 	within    time.Duration // how long its answers are awaited
@@ -59,6 +61,10 @@ func (m *machine) Open(_ context.Context, t bmc.Target) (bmc.Session, error) {
 	out.BootProgress = m.progress
 	if m.follow != nil {
 		out.EventSource = follower(m.follow)
+	}
+	if m.vendor != nil {
+		v := vendorSession{s, m.vendor}
+		out.Subscriber, out.RawCommander, out.ManagerRestarter, out.DriveEjector = v, v, v, v
 	}
 	if m.noMedia {
 		out.VirtualMedia = nil

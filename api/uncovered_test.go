@@ -64,7 +64,7 @@ func TestEveryGETIsAnsweredWithoutAConductor(t *testing.T) {
 			"/v1/nodes/{node}/validate", "/v1/nodes/{node}/vifs", "/v1/nodes/{node}/vmedia",
 			"/v1/nodes/{node}/management/boot_device", "/v1/nodes/{node}/management/boot_device/supported", "/v1/nodes/{node}/states/console",
 			"/v1/nodes/{node}/management/indicators", "/v1/nodes/{node}/management/indicators/{indicator}", "/v1/nodes/{node}/vendor_passthru",
-			"/v1/nodes/{node}/vendor_passthru/methods",
+			"/v1/nodes/{node}/vendor_passthru/methods", "/v1/nodes/{node}/vendor_passthru/{method}",
 			"/temper/v1/events", // does not end by itself; it has tests of its own
 		}, path) {
 			continue

@@ -22,10 +22,10 @@ import (
 // startWithin is how long Temporal may take to accept a workflow for which a client waits.
 const startWithin = 5 * time.Second
 
-// Read has a conductor read something from n's BMC, and waits for that until ctx ends. ctx needs a deadline. Errors have the
-// kind of the conductor's error; fault.Unreachable if no conductor or BMC answered in time, and fault.Unavailable if
+// Read has a conductor read something from n's BMC, of several the one with that id, and waits for that until ctx ends. ctx needs
+// a deadline. Errors have the kind of the conductor's error; fault.Unreachable if no conductor or BMC answered in time, and fault.Unavailable if
 // Temporal did not.
-func (s Starter) Read(ctx context.Context, n *node.Node, what node.Reading) (out node.BMCReading, err error) {
+func (s Starter) Read(ctx context.Context, n *node.Node, what node.Reading, id string) (out node.BMCReading, err error) {
 	until, limited := ctx.Deadline()
 	if !limited {
 		return out, fault.New(fault.Internal, "read the %s of node %s: no deadline", what, n.UUID)
@@ -40,7 +40,7 @@ func (s Starter) Read(ctx context.Context, n *node.Node, what node.Reading) (out
 		StaticSummary:            fmt.Sprintf("read the %s of %s", what, cmp.Or(n.Name, n.UUID)),
 		TypedSearchAttributes:    workflows.ReadAttributes(n),
 	}, workflows.ReadType, workflows.ReadInput{
-		ReadInput: conductor.ReadInput{Node: n.UUID, What: what}, Group: n.ConductorGroup, Driver: n.Driver, Within: within,
+		ReadInput: conductor.ReadInput{Node: n.UUID, What: what, ID: id}, Group: n.ConductorGroup, Driver: n.Driver, Within: within,
 	})
 	if err != nil {
 		return out, fault.Coded(fault.TemporalUnavailable, "read the %s of node %s: %w", what, n.UUID, err)

@@ -44,18 +44,18 @@ func TestAReadingIsAnsweredByAConductor(t *testing.T) {
 		t.Cleanup(cancel)
 		return ctx
 	}
-	out, err := s.Read(within(time.Minute), n, node.ReadBootDevice)
+	out, err := s.Read(within(time.Minute), n, node.ReadBootDevice, "")
 	require.NoError(t, err)
 	require.Equal(t, node.BootDevice{Device: "pxe", Persistent: true}, out.BootDevice)
 
-	_, err = s.Read(within(time.Minute), n, node.ReadBootDevices)
+	_, err = s.Read(within(time.Minute), n, node.ReadBootDevices, "")
 	require.Equal(t, []any{fault.Denied, fault.BMCWrongPassword}, []any{fault.KindOf(err), fault.CodeOf(err)})
 	require.ErrorContains(t, err, "no, says the BMC")
 
 	n.Driver = "ipmi" // which nobody has
-	_, err = s.Read(within(5*time.Second), n, node.ReadBootDevice)
+	_, err = s.Read(within(5*time.Second), n, node.ReadBootDevice, "")
 	require.Equal(t, fault.Unreachable, fault.KindOf(err), "%v", err)
-	_, err = s.Read(t.Context(), n, node.ReadBootDevice)
+	_, err = s.Read(t.Context(), n, node.ReadBootDevice, "")
 	require.ErrorContains(t, err, "no deadline")
 }
 

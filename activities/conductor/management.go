@@ -56,7 +56,7 @@ func injectNMI(ctx context.Context, t *task, step *node.Step) (outcome, error) {
 	if err != nil {
 		return 0, err
 	}
-	return done, t.sendOnce(ctx, step, bmc.NameNMI, interrupter.InjectNMI)
+	return done, t.sendOnce(ctx, step, node.Issued{Command: bmc.NameNMI}, interrupter.InjectNMI)
 }
 
 // powerWords says after "is" what the power of a server is.

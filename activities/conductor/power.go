@@ -229,5 +229,5 @@ func powerReset(ctx context.Context, t *task, step *node.Step) (outcome, error) 
 		return 0, err
 	}
 	t.forgetAgent()
-	return done, t.sendOnce(ctx, step, bmc.ForceRestart, restarter.Restart)
+	return done, t.sendOnce(ctx, step, node.Issued{Command: bmc.ForceRestart}, restarter.Restart)
 }

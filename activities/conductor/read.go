@@ -7,6 +7,7 @@ import (
 	"go.temper.dev/temper/activities"
 	"go.temper.dev/temper/internal/bmc"
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/mask"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/internal/secret"
 )
@@ -15,6 +16,7 @@ import (
 type ReadInput struct {
 	Node string       `json:"node"` // uuid
 	What node.Reading `json:"what"`
+	ID   string       `json:"id,omitempty"` // of what is read, if there are several
 }
 
 // ReadBMC reads something from a node's BMC for a client who waits for it. It takes no claim, because it changes nothing.
@@ -49,23 +51,49 @@ func (s *Steps) readBMC(ctx context.Context, in ReadInput) (out node.BMCReading,
 		return out, err
 	}
 	defer session.Close()
-	if session.BootDevice == nil {
-		return out, n.Unsupported("management")
-	}
 	switch in.What {
-	case node.ReadBootDevice:
-		var b bmc.Boot
-		b, err = session.Boot(ctx)
-		out.BootDevice = node.BootDevice{Device: string(b.Device), Persistent: b.Persistent}
-	case node.ReadBootDevices:
-		var all []bmc.Device
-		all, err = session.BootDevices(ctx)
-		for _, d := range all {
-			out.BootDevices = append(out.BootDevices, string(d))
+	case node.ReadBootDevice, node.ReadBootDevices:
+		if session.BootDevice == nil {
+			return out, n.Unsupported("management")
 		}
+		out, err = readBoot(ctx, session, in.What)
+	case node.ReadSubscriptions, node.ReadSubscription:
+		if session.Subscriber == nil {
+			return out, n.Unsupported("vendor")
+		}
+		out, err = readSubscriptions(ctx, session, in)
 	default:
 		err = fault.New(fault.Invalid, "conductor %s can't read %q: use one version of temper for all roles", s.Settings.Conductor, in.What)
 	}
 	s.Reach.heard(n.UUID, err)
+	return out, err
+}
+
+func readBoot(ctx context.Context, session bmc.BootDevice, what node.Reading) (out node.BMCReading, err error) {
+	if what == node.ReadBootDevice {
+		b, err := session.Boot(ctx)
+		out.BootDevice = node.BootDevice{Device: string(b.Device), Persistent: b.Persistent}
+		return out, err
+	}
+	all, err := session.BootDevices(ctx)
+	for _, d := range all {
+		out.BootDevices = append(out.BootDevices, string(d))
+	}
+	return out, err
+}
+
+// readSubscriptions reads all subscriptions or one. The answer goes through Temporal, so that what may be secret is masked.
+func readSubscriptions(ctx context.Context, session bmc.Subscriber, in ReadInput) (out node.BMCReading, err error) {
+	if in.What == node.ReadSubscription {
+		one, err := session.Subscription(ctx, in.ID)
+		one.Destination, one.Context = mask.URLs(one.Destination), mask.URLs(one.Context)
+		out.Subscription = &one.EventSubscription
+		return out, err
+	}
+	path, all, err := session.Subscriptions(ctx)
+	out.Subscriptions = &node.EventSubscriptions{Path: path, Members: []string{}}
+	for _, one := range all {
+		out.Subscriptions.Members = append(out.Subscriptions.Members, one.Path)
+	}
 	return out, err
 }

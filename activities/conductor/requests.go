@@ -220,3 +220,32 @@ func (a asker) InsertMedia(ctx context.Context, url string) error {
 func (a asker) EjectMedia(ctx context.Context) error {
 	return a.send(ctx, bmc.NameEject, func() error { return a.Session.EjectMedia(a.t.listening(ctx)) })
 }
+
+// SendRaw implements bmc.RawCommander.
+func (a asker) SendRaw(ctx context.Context, command []byte) error {
+	return a.send(ctx, bmc.NameRaw, func() error { return a.Session.SendRaw(a.t.listening(ctx), command) })
+}
+
+// RestartBMC implements bmc.ManagerRestarter.
+func (a asker) RestartBMC(ctx context.Context, warm bool) error {
+	return a.send(ctx, bmc.NameBMC, func() error { return a.Session.RestartBMC(a.t.listening(ctx), warm) })
+}
+
+// EjectDrives implements bmc.DriveEjector.
+func (a asker) EjectDrives(ctx context.Context, kind string) error {
+	return a.send(ctx, bmc.NameEjectDrives(kind), func() error { return a.Session.EjectDrives(a.t.listening(ctx), kind) })
+}
+
+// CreateSubscription implements bmc.Subscriber.
+func (a asker) CreateSubscription(ctx context.Context, s node.EventSubscription, headers []any) (made bmc.Subscription, err error) {
+	err = a.send(ctx, bmc.NameSubscribe, func() (err error) {
+		made, err = a.Session.CreateSubscription(a.t.listening(ctx), s, headers)
+		return err
+	})
+	return made, err
+}
+
+// DeleteSubscription implements bmc.Subscriber.
+func (a asker) DeleteSubscription(ctx context.Context, id string) error {
+	return a.send(ctx, bmc.NameUnsubscribe(id), func() error { return a.Session.DeleteSubscription(a.t.listening(ctx), id) })
+}

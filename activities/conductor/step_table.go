@@ -28,6 +28,12 @@ func init() {
 		"management.inject_nmi":      injectNMI,
 		"management.undo":            undoOwed,
 
+		"vendor.send_raw":            sendRaw,
+		"vendor.bmc_reset":           resetBMC,
+		"vendor.eject_vmedia":        ejectMedia,
+		"vendor.create_subscription": createSubscription,
+		"vendor.delete_subscription": deleteSubscription,
+
 		"deploy.prepare":                  prepareDeploy,
 		"deploy.deploy":                   bootForSteps,
 		"deploy.write_image":              writeImage,

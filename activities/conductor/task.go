@@ -148,6 +148,26 @@ func (t *task) interrupter(ctx context.Context) (bmc.Interrupter, error) {
 	return capability[bmc.Interrupter](t, s.Interrupter, asker{s, t}, node.StepInjectNMI, err)
 }
 
+func (t *task) rawCommander(ctx context.Context) (bmc.RawCommander, error) {
+	s, err := t.bmc(ctx)
+	return capability[bmc.RawCommander](t, s.RawCommander, asker{s, t}, node.StepSendRaw, err)
+}
+
+func (t *task) managerRestarter(ctx context.Context) (bmc.ManagerRestarter, error) {
+	s, err := t.bmc(ctx)
+	return capability[bmc.ManagerRestarter](t, s.ManagerRestarter, asker{s, t}, node.StepResetBMC, err)
+}
+
+func (t *task) driveEjector(ctx context.Context) (bmc.DriveEjector, error) {
+	s, err := t.bmc(ctx)
+	return capability[bmc.DriveEjector](t, s.DriveEjector, asker{s, t}, node.StepEjectMedia, err)
+}
+
+func (t *task) subscriber(ctx context.Context) (bmc.Subscriber, error) {
+	s, err := t.bmc(ctx)
+	return capability[bmc.Subscriber](t, s.Subscriber, asker{s, t}, "event subscriptions", err)
+}
+
 func (t *task) virtualMedia(ctx context.Context) (bmc.VirtualMedia, error) {
 	s, err := t.bmc(ctx)
 	return capability[bmc.VirtualMedia](t, s.VirtualMedia, asker{s, t}, "virtual media", err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 
 	"go.temper.dev/temper/internal/fault"
@@ -79,8 +80,8 @@ func (o *Operations) Await(ctx context.Context, op *node.Operation) error {
 }
 
 // Read is recorded as "read WHAT of NODE".
-func (o *Operations) Read(_ context.Context, n *node.Node, what node.Reading) (node.BMCReading, error) {
-	_ = o.tell(fmt.Sprintf("read %s of %s", what, n.Name))
+func (o *Operations) Read(_ context.Context, n *node.Node, what node.Reading, id string) (node.BMCReading, error) {
+	_ = o.tell(strings.Join(strings.Fields(fmt.Sprintf("read %s %s of %s", what, id, n.Name)), " "))
 	return o.Reading, o.ReadErr
 }
 

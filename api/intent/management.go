@@ -64,14 +64,20 @@ func (s *Service) ManagementObstacles(n *node.Node, fl *Fleet, k node.OperationK
 	return all
 }
 
-// ReadBMC has a conductor read something from the BMC of the request's node.
-func (s *Service) ReadBMC(c *gin.Context, what node.Reading) (node.BMCReading, error) {
+// ReadBoot has a conductor read what is about the boot device from the BMC of the request's node.
+func (s *Service) ReadBoot(c *gin.Context, what node.Reading) (node.BMCReading, error) {
+	return s.read(c, what, "", func(n *node.Node) error { return admission.SupportsManagement(n, node.KindBootDevice) })
+}
+
+// read has a conductor read something from the BMC of the request's node, of several the one with that id, unless the node does not
+// support it.
+func (s *Service) read(c *gin.Context, what node.Reading, id string, supports func(*node.Node) error) (node.BMCReading, error) {
 	n, fl, err := s.NodeAndFleet(c)
 	if err == nil {
 		err = fl.RequireCovered(n)
 	}
 	if err == nil {
-		err = admission.SupportsManagement(n, node.KindBootDevice)
+		err = supports(n)
 	}
 	if err == nil {
 		err = s.Drivers.Validate(n.Driver, n.DriverInfo)
@@ -81,7 +87,7 @@ func (s *Service) ReadBMC(c *gin.Context, what node.Reading) (node.BMCReading, e
 	}
 	ctx, cancel := context.WithTimeout(c.Request.Context(), s.AnswerWithin)
 	defer cancel()
-	out, err := s.Operations.Read(ctx, n, what)
+	out, err := s.Operations.Read(ctx, n, what, id)
 	return out, afterReading(asRefusal(err), n)
 }
 
@@ -97,8 +103,8 @@ func afterReading(err error, n *node.Node) error {
 	return format.WithHelp(err, list...)
 }
 
-// Finish waits until o has ended, AnswerWithin at most, and returns why it has not succeeded; nil = it has.
-func (s *Service) Finish(c *gin.Context, o *node.Operation) error {
+// Finish waits until o has ended, AnswerWithin at most. It returns o as it is then, and why it has not succeeded; nil = it has.
+func (s *Service) Finish(c *gin.Context, o *node.Operation) (*node.Operation, error) {
 	ctx, cancel := context.WithTimeout(c.Request.Context(), s.AnswerWithin)
 	defer cancel()
 	if err := s.Operations.Await(ctx, o); err != nil && ctx.Err() == nil {
@@ -107,19 +113,23 @@ func (s *Service) Finish(c *gin.Context, o *node.Operation) error {
 	now, err := s.Store.Operation(c.Request.Context(), o.ID)
 	switch {
 	case err != nil:
-		return err
+		return nil, err
 	case now.EndedAt == nil:
 		err := fault.Coded(fault.OperationNotEnded, "Operation %d (%s) of node %s has not ended yet, and goes on.", o.ID, o.Kind, o.NodeUUID)
-		return format.WithHelp(err, help.Of(nil, explain.Action{Do: explain.WatchOperation, Operation: o.ID}))
+		return now, format.WithHelp(err, help.Of(nil, explain.Action{Do: explain.WatchOperation, Operation: o.ID}))
 	case now.Outcome == node.Succeeded:
-		return nil
+		return now, nil
 	}
 	kind := fault.Refused
-	if now.Cause == fault.BootDeviceRefused || now.Cause.Row().Kind == fault.Invalid {
+	switch now.Cause.Row().Kind {
+	case fault.Invalid, fault.NotFound:
+		kind = now.Cause.Row().Kind
+	}
+	if now.Cause == fault.BootDeviceRefused {
 		kind = fault.Invalid
 	}
 	err = fault.CodedAs(kind, now.Cause, "Operation %d (%s) of node %s has %s: %s", o.ID, o.Kind, o.NodeUUID, now.Outcome, now.Error)
-	return format.WithHelp(err, help.Of(&node.Node{UUID: o.NodeUUID, Name: o.NodeName}, explain.Action{Do: explain.ExplainNode}))
+	return now, format.WithHelp(err, help.Of(&node.Node{UUID: o.NodeUUID, Name: o.NodeName}, explain.Action{Do: explain.ExplainNode}))
 }
 
 // asRefusal returns the error of a request to hardware as fault.Refused, with its code and text. With its own kind the client would

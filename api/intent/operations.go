@@ -30,9 +30,9 @@ type Operations interface {
 	Unpause(ctx context.Context, o *node.Operation, by, reason string) error
 	// Await returns when the workflow of o has ended, or with an error when ctx ends or Temporal can't be asked.
 	Await(ctx context.Context, o *node.Operation) error
-	// Read has a conductor read something from n's BMC. ctx needs a deadline. The kind of the error is that of
+	// Read has a conductor read something from n's BMC, of several the one with that id. ctx needs a deadline. The kind of the error is that of
 	// the BMC's answer; fault.Unreachable if nobody answered, and fault.Unavailable if Temporal did not.
-	Read(ctx context.Context, n *node.Node, what node.Reading) (node.BMCReading, error)
+	Read(ctx context.Context, n *node.Node, what node.Reading, id string) (node.BMCReading, error)
 	// Terminate ends the workflow of o without letting it do anything.
 	Terminate(ctx context.Context, o *node.Operation, reason string) error
 }

@@ -86,6 +86,15 @@ func (s *Service) Decide(p *Provision, n *node.Node, fl *Fleet) (*node.Request, 
 	return r, s.open(p, n, fl, d, r)
 }
 
+// sealSteps returns the steps with their secret arguments masked, and adds these to secrets.
+func sealSteps(n *node.Node, k node.OperationKind, steps []node.Step, secrets node.Secrets) []node.Step {
+	masked, hidden := secret.MaskArgs(n, k, steps)
+	for path, v := range hidden {
+		secrets["steps/"+path] = v
+	}
+	return masked
+}
+
 // open fills r with the operation that d opens.
 func (s *Service) open(p *Provision, n *node.Node, fl *Fleet, d admission.Effect, r *node.Request) error {
 	if err := fl.RequireCovered(n); err != nil {
@@ -106,11 +115,9 @@ func (s *Service) open(p *Provision, n *node.Node, fl *Fleet, d admission.Effect
 	if err != nil {
 		return err
 	}
-	masked, hidden := secret.MaskArgs(after, d.Open, steps)
-	r.Open = &node.Operation{Kind: d.Open, Target: d.Target, Steps: masked, RequestedBy: p.User, OnFailure: p.OnFailure}
 	r.Secrets = secrets
-	for path, v := range hidden {
-		r.Secrets["steps/"+path] = v
+	r.Open = &node.Operation{
+		Kind: d.Open, Target: d.Target, Steps: sealSteps(after, d.Open, steps, secrets), RequestedBy: p.User, OnFailure: p.OnFailure,
 	}
 	if p.Info != nil {
 		edit := r.Apply

@@ -19,7 +19,7 @@ func (s *Server) getBootDevice(c *gin.Context) (int, any, error) {
 	if q := format.ReadQuery(c); q.Err != nil {
 		return 0, nil, q.Err
 	}
-	read, err := s.ReadBMC(c, node.ReadBootDevice)
+	read, err := s.ReadBoot(c, node.ReadBootDevice)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -35,7 +35,7 @@ func (s *Server) listBootDevices(c *gin.Context) (int, any, error) {
 	if q := format.ReadQuery(c); q.Err != nil {
 		return 0, nil, q.Err
 	}
-	read, err := s.ReadBMC(c, node.ReadBootDevices)
+	read, err := s.ReadBoot(c, node.ReadBootDevices)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -70,7 +70,7 @@ func (s *Server) manage(c *gin.Context, k node.OperationKind, device node.BootDe
 		return s.DecideManagement(n, fl, k, device, by)
 	}})
 	if err == nil {
-		err = s.Finish(c, o)
+		_, err = s.Finish(c, o)
 	}
 	if err != nil {
 		return 0, nil, err

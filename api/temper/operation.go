@@ -92,6 +92,8 @@ type shownOpsStep struct {
 	NotBefore any            `json:"not_before"` // null = it is not put off
 	PutOffs   int            `json:"put_offs"`
 	Restarts  int            `json:"restarts"`
+	// Subscription is what the step has created.
+	Subscription *node.EventSubscription `json:"subscription,omitempty"`
 	expectation
 }
 
@@ -160,7 +162,8 @@ func (s *Server) showOperation(o *node.Operation, fl *intent.Fleet) shownOperati
 			Index: st.Index, Interface: st.Interface, Step: st.Step, Priority: st.Priority, State: st.State, Attempts: st.Attempts, Failures: st.Failures,
 			Limit: format.NumberOrNull(st.Limit), Conductor: format.OrNull(st.Conductor), StartedAt: format.Timestamp(st.StartedAt), EndedAt: format.Timestamp(st.EndedAt), LastError: format.OrNull(st.LastError), Cause: format.OrNull(string(st.Cause)),
 			Note: format.OrNull(st.Note), Deaths: shownDeaths(st.Deaths), NotBefore: format.Timestamp(st.NotBefore), PutOffs: st.PutOffs, Restarts: st.Restarts,
-			expectation: expected(st.Usual),
+			Subscription: st.Subscription,
+			expectation:  expected(st.Usual),
 		})
 	}
 	return out

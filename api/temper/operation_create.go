@@ -23,7 +23,7 @@ import (
 // orderParameters are the fields of a POST of operations.
 var orderParameters = []string{
 	"verb", "instance_info", "config_drive", "steps", "disable_ramdisk", "timeout", "on_failure", "wait_for_conductor", "idempotency_key", "dry_run",
-	"boot_device", "persistent", rescuePassword, "runbook",
+	"boot_device", "persistent", "method", "args", rescuePassword, "runbook",
 }
 
 // rescuePassword is the field of the verb rescue.
@@ -87,6 +87,9 @@ func (s *Server) readOrder(c *gin.Context, in *format.Object) (*order, error) {
 	if kind, ok := managementVerbs[word]; ok {
 		return o, s.readManagementOrder(c, in, kind, o)
 	}
+	if word == string(node.KindVendorPassthru) {
+		return o, s.readVendorOrder(c, in, o)
+	}
 	verb := node.VerbOf(word)
 	if verb.Event == "" {
 		return nil, fault.New(fault.Invalid, "Verb %s is not valid, it is one of %s.", format.Describe(word), strings.Join(orderVerbs(), ", "))
@@ -111,7 +114,7 @@ func orderVerbs() (out []string) {
 	for _, p := range node.PowerTargets {
 		out = append(out, string(p))
 	}
-	return append(out, slices.Sorted(maps.Keys(managementVerbs))...)
+	return append(append(out, slices.Sorted(maps.Keys(managementVerbs))...), string(node.KindVendorPassthru))
 }
 
 // onceOf is the key of a request, and the digest of what it asks for. Fields are
@@ -141,11 +144,20 @@ func unfit(in *format.Object, verb string, names ...string) error {
 // managementVerbs are the verbs for one request to the management interface. Each has the name of the step that makes it.
 var managementVerbs = map[string]node.OperationKind{node.StepSetBootDevice: node.KindBootDevice, node.StepInjectNMI: node.KindNMI}
 
-// bootFields are the fields of the verb set_boot_device.
-var bootFields = []string{"boot_device", "persistent"}
+// bootFields are the fields of the verb set_boot_device, and vendorFields those of vendor_passthru.
+var (
+	bootFields   = []string{"boot_device", "persistent"}
+	vendorFields = []string{"method", "args"}
+)
+
+// requestFields are the fields of all verbs for one request to the BMC.
+var requestFields = slices.Concat(bootFields, vendorFields)
+
+// provisionFields are the fields that only verbs of the life cycle have.
+var provisionFields = []string{"instance_info", "config_drive", "steps", "runbook", "disable_ramdisk", "on_failure", rescuePassword}
 
 func (s *Server) readPowerOrder(c *gin.Context, in *format.Object, target node.PowerState, o *order) error {
-	if err := unfit(in, string(target), append([]string{"instance_info", "config_drive", "steps", "runbook", "disable_ramdisk", "on_failure", rescuePassword}, bootFields...)...); err != nil {
+	if err := unfit(in, string(target), slices.Concat(provisionFields, requestFields)...); err != nil {
 		return err
 	}
 	timeout, err := intent.PowerTimeout(in)
@@ -158,7 +170,7 @@ func (s *Server) readPowerOrder(c *gin.Context, in *format.Object, target node.P
 }
 
 func (s *Server) readManagementOrder(c *gin.Context, in *format.Object, kind node.OperationKind, o *order) error {
-	others := append([]string{"instance_info", "config_drive", "steps", "runbook", "disable_ramdisk", "on_failure", "timeout", rescuePassword}, bootFields...)
+	others := slices.Concat(provisionFields, []string{"timeout"}, vendorFields, bootFields)
 	var device node.BootDevice
 	if kind == node.KindBootDevice {
 		var err error
@@ -178,6 +190,28 @@ func (s *Server) readManagementOrder(c *gin.Context, in *format.Object, kind nod
 	return nil
 }
 
+// readVendorOrder reads the verb vendor_passthru: a call of a method that changes something.
+func (s *Server) readVendorOrder(c *gin.Context, in *format.Object, o *order) error {
+	in.Require("method")
+	method := in.Text("method")
+	args, _ := in.Fields["args"].(map[string]any)
+	if args == nil && in.Has("args") {
+		in.Fail("Expected an object for args: %s", format.Describe(in.Fields["args"]))
+	}
+	if in.Err != nil {
+		return in.Err
+	}
+	if err := unfit(in, in.Text("verb"), slices.Concat(provisionFields, []string{"timeout"}, bootFields)...); err != nil {
+		return err
+	}
+	by, given := httpd.User(c), &format.Object{Fields: args}
+	o.Decide = func(n *node.Node, fl *intent.Fleet) (*node.Request, error) {
+		return s.DecideVendor(n, fl, method, given, by)
+	}
+	o.obstacles = func(n *node.Node, fl *intent.Fleet) []error { return s.VendorObstacles(n, fl, method, given) }
+	return nil
+}
+
 // readProvisionOrder makes of an order what a PUT of states/provision is read as.
 func (s *Server) readProvisionOrder(c *gin.Context, in *format.Object, verb node.Verb) (*intent.Provision, error) {
 	spec := verb.Kind.Spec()
@@ -193,7 +227,7 @@ func (s *Server) readProvisionOrder(c *gin.Context, in *format.Object, verb node
 	}
 	var wrong error
 	p.RescueHash, wrong = intent.RescueHash(verb, in.Text(rescuePassword))
-	misplaced := unfit(in, verb.Target, append([]string{"timeout"}, bootFields...)...)
+	misplaced := unfit(in, verb.Target, append([]string{"timeout"}, requestFields...)...)
 	switch {
 	case wrong != nil:
 	case in.Err != nil:

@@ -194,7 +194,7 @@ func newBMCRestartCommand() *cobra.Command {
 		Long:    "Restart a BMC over IPMI. Its server runs on. The BMC does not answer for some minutes and forgets its sessions. It is sent once.",
 		Example: "  temper bmc restart 10.0.0.7 --username admin",
 		RunE: func(c *cobra.Command, args []string) error {
-			return f.do(c, args[0], args[0]+" restarts, and answers again in some minutes", func(ctx context.Context, s bmc.Session) error { return s.RestartBMC(ctx) })
+			return f.do(c, args[0], args[0]+" restarts, and answers again in some minutes", func(ctx context.Context, s bmc.Session) error { return s.RestartBMC(ctx, false) })
 		},
 	})
 }

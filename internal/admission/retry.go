@@ -33,6 +33,7 @@ func Retry(n *node.Node, old *node.Operation, newest bool, reservation string, o
 	o.Power = old.PowerTarget
 	if len(old.Steps) > 0 {
 		o.BootDevice = old.Steps[0].BootDevice()
+		o.Vendor = node.VendorCall{Method: old.Steps[0].Step, Args: old.Steps[0].Args}
 	}
 	o.RescuePassword = old.RescuePassword()
 	o.DisableRamdisk = old.Kind.Spec().AskedOnly && !node.BootsAgent(old.Steps)
@@ -79,7 +80,9 @@ func MayRetry(n *node.Node, old *node.Operation, reservation string) (Effect, er
 		return Effect{Open: node.KindUndo}, nil
 	case k.PowerChange:
 		return Power(n, old.PowerTarget, reservation)
-	case k.Management:
+	case old.Kind == node.KindVendorPassthru && len(old.Steps) > 0:
+		return Vendor(n, old.Steps[0].Step, reservation)
+	case k.OneRequest:
 		return Management(n, old.Kind, reservation)
 	}
 	v := old.Kind.Verb()

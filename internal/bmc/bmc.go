@@ -149,6 +149,9 @@ type Session struct {
 	Interrupter
 	Identifier
 	ManagerRestarter
+	RawCommander
+	DriveEjector
+	Subscriber
 	EventLog
 	HealthReader
 	EventSource
@@ -242,9 +245,44 @@ type Identifier interface {
 
 // ManagerRestarter restarts the BMC. The server itself runs on.
 type ManagerRestarter interface {
-	// RestartBMC restarts the BMC, which then does not answer for a while and forgets its sessions.
+	// RestartBMC restarts the BMC, which then does not answer for a while and forgets its sessions. A warm restart leaves the
+	// parts of the BMC that a cold one resets (IPMI 2.0, 20.2 and 20.3); what these are differs between BMCs.
 	// It is sent at most once. If the answer is lost, it returns fault.OutcomeUnknown.
-	RestartBMC(ctx context.Context) error
+	RestartBMC(ctx context.Context, warm bool) error
+}
+
+// RawCommander sends commands that the driver knows nothing of.
+type RawCommander interface {
+	// SendRaw sends an IPMI command: its network function, its number and its data, together at most node.MaxRaw bytes. Nobody
+	// can read back whether it took effect, so it is sent at most once. If the answer is lost, it returns
+	// fault.OutcomeUnknown; if the BMC answers with an error, fault.Refused.
+	SendRaw(ctx context.Context, command []byte) error
+}
+
+// DriveEjector empties virtual drives of all kinds. VirtualMedia is about the one from which servers are booted.
+type DriveEjector interface {
+	// EjectDrives ejects the media of all virtual drives of a kind: cd, dvd, usb or floppy, "" = of every kind. It sends nothing
+	// to a drive that is empty. Without a drive of that kind it returns fault.Invalid.
+	EjectDrives(ctx context.Context, kind string) error
+}
+
+// Subscriber has the BMC send its events to others than Temper. The subscriptions of Temper itself do not exist for it.
+type Subscriber interface {
+	// Subscriptions returns the path of the collection of subscriptions, and the subscriptions with their paths.
+	Subscriptions(ctx context.Context) (collection string, all []Subscription, err error)
+	// Subscription returns the one with that id; fault.NotFound if there is none.
+	Subscription(ctx context.Context, id string) (Subscription, error)
+	// CreateSubscription creates one, and returns it as the BMC tells it. Each call creates another one. headers are sent with
+	// each event.
+	CreateSubscription(ctx context.Context, s node.EventSubscription, headers []any) (Subscription, error)
+	// DeleteSubscription deletes the one with that id; fault.NotFound if there is none.
+	DeleteSubscription(ctx context.Context, id string) error
+}
+
+// Subscription is a subscription and its path.
+type Subscription struct {
+	node.EventSubscription
+	Path string
 }
 
 // Event is an entry of a BMC's event log.

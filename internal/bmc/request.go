@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -39,7 +40,16 @@ const (
 	NameBMC     = "restart the BMC"
 	NameEject   = "eject the virtual medium"
 	NameConsole = "end the console"
+	NameRaw     = "send a raw command"
+
+	NameSubscribe = "create an event subscription"
 )
+
+// NameEjectDrives is the name of the request to empty all virtual drives of a kind.
+func NameEjectDrives(kind string) string { return NameEject + " of each drive " + kind }
+
+// NameUnsubscribe is the name of the request to delete the subscription with that id.
+func NameUnsubscribe(id string) string { return "delete the event subscription " + id }
 
 // NameInsert is the name of the request to insert the image at url, which may contain secrets.
 func NameInsert(url string) string {
@@ -47,9 +57,12 @@ func NameInsert(url string) string {
 	return fmt.Sprintf("insert the virtual medium %x", sum[:6])
 }
 
-// Repeatable reports whether a request may be sent although one of the same name may still take effect. A restart may not:
-// each one that takes effect restarts the server. So it is with an NMI and a restart of the BMC.
-func Repeatable(name string) bool { return name != NameRestart && name != NameNMI && name != NameBMC }
+// once are the requests of which each one has an effect of its own: each restart that takes effect restarts the server, and each
+// subscription that is created is another one.
+var once = []string{NameRestart, NameNMI, NameBMC, NameRaw, NameSubscribe}
+
+// Repeatable reports whether a request may be sent although one of the same name may still take effect.
+func Repeatable(name string) bool { return !slices.Contains(once, name) }
 
 type nameKey struct{}
 

@@ -107,7 +107,7 @@ func (w *fakeWorkflows) Unpause(context.Context, *node.Operation, string, string
 
 func (w *fakeWorkflows) Await(context.Context, *node.Operation) error { return nil }
 
-func (w *fakeWorkflows) Read(context.Context, *node.Node, node.Reading) (node.BMCReading, error) {
+func (w *fakeWorkflows) Read(context.Context, *node.Node, node.Reading, string) (node.BMCReading, error) {
 	return node.BMCReading{BootDevice: node.BootDevice{Device: node.DevicePXE}, BootDevices: []string{node.DevicePXE, node.DeviceDisk}}, nil
 }
 

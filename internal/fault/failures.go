@@ -2,20 +2,21 @@ package fault
 
 // The codes of why work on a node fails or was ended.
 const (
-	BMCSilent           Code = "bmc_silent"
-	BMCWrongPassword    Code = "bmc_wrong_password"
-	BMCNotTrusted       Code = "bmc_certificate_not_trusted"
-	BMCWrongAddress     Code = "bmc_wrong_address"
-	BMCSettingsInvalid  Code = "bmc_settings_invalid"
-	BMCRefuses          Code = "bmc_refuses"
-	BMCBusy             Code = "bmc_busy"
-	BMCBadAnswer        Code = "bmc_bad_answer"
-	PowerUnchanged      Code = "power_unchanged"
-	PowerLost           Code = "power_lost"
-	ServerNotBooting    Code = "server_not_booting"
-	HardwareUnhealthy   Code = "hardware_unhealthy"
-	BootDeviceRefused   Code = "boot_device_refused"
-	VirtualMediaRefused Code = "virtual_media_refused"
+	BMCSilent            Code = "bmc_silent"
+	BMCWrongPassword     Code = "bmc_wrong_password"
+	BMCNotTrusted        Code = "bmc_certificate_not_trusted"
+	BMCWrongAddress      Code = "bmc_wrong_address"
+	BMCSettingsInvalid   Code = "bmc_settings_invalid"
+	BMCRefuses           Code = "bmc_refuses"
+	BMCBusy              Code = "bmc_busy"
+	BMCBadAnswer         Code = "bmc_bad_answer"
+	PowerUnchanged       Code = "power_unchanged"
+	PowerLost            Code = "power_lost"
+	ServerNotBooting     Code = "server_not_booting"
+	HardwareUnhealthy    Code = "hardware_unhealthy"
+	BootDeviceRefused    Code = "boot_device_refused"
+	SubscriptionNotFound Code = "subscription_not_found"
+	VirtualMediaRefused  Code = "virtual_media_refused"
 
 	AgentNeverCalled   Code = "agent_never_called"
 	AgentSilent        Code = "agent_silent"
@@ -112,6 +113,10 @@ var ofFailures = []CodeRow{
 		Code: BootDeviceRefused, Kind: Refused, Cause: true, Meaning: "The BMC does not take the boot device.",
 		Do:     "Check that the server can boot from a virtual CD in its boot mode, and that no setup password or boot lock is set. Then retry.",
 		Fields: []string{"properties/capabilities", "boot_mode"},
+	},
+	{
+		Code: SubscriptionNotFound, Kind: NotFound, Cause: true, Meaning: "The BMC has no event subscription with this id.",
+		Do: "List the subscriptions (get_all_subscriptions). A BMC may forget its subscriptions when it restarts or when their destination does not answer; create it anew.",
 	},
 	{
 		Code: VirtualMediaRefused, Kind: Refused, Cause: true, Meaning: "The BMC does not take the virtual medium.",

@@ -48,6 +48,8 @@ type Implementation struct {
 	// RunsAgentSteps: steps that the agent offers for the interface run whenever they
 	// have a priority. Steps of other interfaces run only if a request names them.
 	RunsAgentSteps bool
+	// Methods of an implementation of the interface vendor.
+	Methods []VendorMethod
 	// NMI: an implementation of the interface management can inject an NMI.
 	NMI bool
 	// Boot says how an implementation of the interface boot boots the ramdisk.

@@ -29,7 +29,7 @@ var hardware = []HardwareType{
 			"raid":       {no("raid")},
 			"rescue":     {no("rescue"), byAgent},
 			"storage":    {noop},
-			"vendor":     {no("vendor")},
+			"vendor":     {{Name: "redfish", Means: MeansBMC, Methods: redfishMethods}, no("vendor")},
 		},
 	},
 	{
@@ -67,7 +67,7 @@ var hardware = []HardwareType{
 			"raid":       {no("raid")},
 			"rescue":     {no("rescue"), byAgent},
 			"storage":    {noop},
-			"vendor":     {no("vendor")},
+			"vendor":     {{Name: "ipmitool", Means: MeansBMC, Methods: ipmiMethods}, no("vendor")},
 		},
 	},
 	{

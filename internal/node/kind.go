@@ -24,6 +24,8 @@ const (
 
 	KindBootDevice OperationKind = "boot_device"
 	KindNMI        OperationKind = "nmi"
+
+	KindVendorPassthru OperationKind = "vendor_passthru" // a method of the vendor interface
 )
 
 // Family says which steps an operation runs between those that frame it, and how long
@@ -68,9 +70,9 @@ type KindSpec struct {
 	Refusal           string
 
 	PowerChange bool // it is a request for a power state
-	// Management: it is one request to the management interface, which its only step makes. Its error is told to
-	// whoever sent the request, and does not become the node's last error.
-	Management bool
+	// OneRequest: it is one request to the management or the vendor interface, which its only step makes. Its error is told
+	// to whoever sent the request, and does not become the node's last error.
+	OneRequest bool
 	// Settles are the undos that a node owes no more when an operation of the kind has succeeded.
 	Settles []Undo
 	// Undoes: it does what earlier operations owe. Reconciliation opens it, and nobody
@@ -103,6 +105,7 @@ const (
 	refusedUnrescue = "Failed to unrescue node %s: Validation failed. Error: "
 
 	refusedManagement = "Failed to validate management info for node %s: "
+	refusedVendor     = "Failed to validate vendor info for node %s: "
 )
 
 // kinds is the table of kinds, in the order of a node's life.
@@ -151,12 +154,16 @@ var kinds = []KindSpec{
 		Needs: []string{"power", "management"}, Refusal: refusedPower,
 	},
 	{
-		Kind: KindBootDevice, Workflow: "SetBootDevice", Management: true, Settles: []Undo{UndoClearBoot},
+		Kind: KindBootDevice, Workflow: "SetBootDevice", OneRequest: true, Settles: []Undo{UndoClearBoot},
 		Needs: []string{"management"}, Refusal: refusedManagement,
 	},
 	{
-		Kind: KindNMI, Workflow: "InjectNMI", Management: true,
+		Kind: KindNMI, Workflow: "InjectNMI", OneRequest: true,
 		Needs: []string{"management"}, Refusal: refusedManagement,
+	},
+	{
+		Kind: KindVendorPassthru, Workflow: "CallVendorMethod", OneRequest: true,
+		Needs: []string{"vendor"}, Refusal: refusedVendor,
 	},
 	{
 		// Where the last conductor of its node has just died, the node is not held for longer.
@@ -192,7 +199,7 @@ func (k OperationKind) Spec() KindSpec {
 
 // RunsInMaintenance reports whether maintenance that is set after the request does not pause operations of the kind: an
 // operator asks for them while looking after the server.
-func (k KindSpec) RunsInMaintenance() bool { return k.PowerChange || k.Management }
+func (k KindSpec) RunsInMaintenance() bool { return k.PowerChange || k.OneRequest }
 
 // Provisions reports whether operations of the kind move the provision state. Those
 // that a verb opens do.

@@ -94,6 +94,8 @@ type Step struct {
 	Issued *Issued `json:"issued,omitempty"`
 	// MediumInserted reports whether the medium that it has inserted for this boot was seen in the drive.
 	MediumInserted bool `json:"medium_inserted,omitempty"`
+	// Subscription is what the step has created, without its Destination.
+	Subscription *EventSubscription `json:"subscription,omitempty"`
 	// Phase is the step's own progress mark ("off", "on"), for steps of several requests.
 	Phase string `json:"phase,omitempty"`
 }
@@ -109,6 +111,8 @@ type Issued struct {
 	// agent process still has it.
 	After string `json:"after,omitempty"`
 	Task  string `json:"task,omitempty"` // Redfish task URI
+	// Known are the ids of the subscriptions that the BMC had before one was to be created.
+	Known []string `json:"known,omitempty"`
 }
 
 // InsertMedia is the Command under which a request to insert a virtual medium is

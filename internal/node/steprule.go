@@ -108,6 +108,19 @@ var stepRules = []StepRule{
 	},
 
 	{
+		Interface: "vendor", Step: StepSendRaw, Core: true, NoSkip: only, Unread: true, Args: map[string]ArgSpec{ArgRawBytes: {Required: true, Secret: true}},
+		Does: "sends one IPMI command as it was given; sent at most once",
+	},
+	{Interface: "vendor", Step: StepResetBMC, Core: true, NoSkip: only, Unread: true, Does: "restarts the BMC; sent at most once"},
+	{Interface: "vendor", Step: StepEjectMedia, Core: true, NoSkip: only, Does: "ejects virtual media"},
+	{
+		Interface: "vendor", Step: StepCreateSubscription, Core: true, NoSkip: only,
+		Args: map[string]ArgSpec{ArgDestination: {Required: true, Secret: true}, ArgHTTPHeaders: {Secret: true}},
+		Does: "has the BMC send its events to a URL",
+	},
+	{Interface: "vendor", Step: StepDeleteSubscription, Core: true, NoSkip: only, Does: "ends a subscription to the BMC's events"},
+
+	{
 		Interface: "deploy", Step: StepPrepare, Core: true, Undo: []Undo{UndoPowerOff}, NoSkip: frames,
 		Does: "switches the server off and takes media and boot override away",
 	},

@@ -24,7 +24,7 @@ func TestAStepThatTheDriverHasSwitchedOffStillShadowsTheAgents(t *testing.T) {
 func TestEveryKindHasAPlan(t *testing.T) {
 	n := &node.Node{UUID: "u", Driver: "fake-hardware", Interfaces: map[string]string{"inspect": "fake", "deploy": "fake", "rescue": "fake"}}
 	for _, k := range node.Kinds() {
-		_, err := plan.Steps(k, n, nil, plan.Options{AutomatedClean: true})
+		_, err := plan.Steps(k, n, nil, plan.Options{AutomatedClean: true, Vendor: node.VendorCall{Method: node.StepResetBMC}})
 		require.NoError(t, err, k)
 	}
 }

@@ -39,6 +39,8 @@ var planners = map[node.OperationKind]planner{
 
 	node.KindBootDevice: planBootDevice,
 	node.KindNMI:        planNMI,
+
+	node.KindVendorPassthru: planVendorMethod,
 }
 
 func planVerify(node.KindSpec, *node.Node, []node.Step, Options) ([]node.Step, error) {
@@ -57,6 +59,12 @@ func planBootDevice(_ node.KindSpec, _ *node.Node, _ []node.Step, o Options) ([]
 
 func planNMI(node.KindSpec, *node.Node, []node.Step, Options) ([]node.Step, error) {
 	return []node.Step{coreStep("management", node.StepInjectNMI)}, nil
+}
+
+func planVendorMethod(_ node.KindSpec, _ *node.Node, _ []node.Step, o Options) ([]node.Step, error) {
+	s := coreStep("vendor", o.Vendor.Method)
+	s.Args = o.Vendor.Args
+	return []node.Step{s}, nil
 }
 
 func planAutomatedClean(k node.KindSpec, n *node.Node, _ []node.Step, o Options) ([]node.Step, error) {
@@ -288,6 +296,8 @@ type Options struct {
 	BootDevice node.BootDevice
 	// RescuePassword is the hash of the password of KindRescue, or what stands for it where it is sealed.
 	RescuePassword string
+	// Vendor is what an operation of KindVendorPassthru calls.
+	Vendor node.VendorCall
 }
 
 // Steps is the list of steps with which an operation of kind k begins: core

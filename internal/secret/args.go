@@ -22,7 +22,7 @@ func MaskArgs(n *node.Node, k node.OperationKind, steps []node.Step) (masked []n
 		if len(s.Args) > 0 {
 			args, found := Mask(s.Args)
 			for name, v := range args {
-				if specs[s.Name()].Args[name].Secret && v != mask.Masked {
+				if (specs[s.Name()].Args[name].Secret || s.Rule().Args[name].Secret) && v != mask.Masked {
 					delete(found, "/"+escape(name))
 					args[name] = maskValue(s.Args[name], "/"+escape(name), found)
 				}

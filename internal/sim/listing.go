@@ -40,11 +40,13 @@ type Server struct {
 	AgentCommands   []machine.AgentCommand `json:"agent_commands"`
 	AgentPhase      string                 `json:"agent_phase"` // "", inspecting, looking up, up, locked down, dead
 	machine.Counts
-	BadLogins         int     `json:"bad_logins"`
-	Sessions          int     `json:"sessions"`
-	DiskSHA256        *string `json:"disk_sha256"`
-	DiskImageBytes    int64   `json:"disk_image_bytes"`
-	ConfigDriveSHA256 *string `json:"config_drive_sha256"`
+	BadLogins int `json:"bad_logins"`
+	Sessions  int `json:"sessions"`
+	// EventSubscriptions are the destinations of the subscriptions to the events of the BMC, the oldest first.
+	EventSubscriptions []string `json:"event_subscriptions"`
+	DiskSHA256         *string  `json:"disk_sha256"`
+	DiskImageBytes     int64    `json:"disk_image_bytes"`
+	ConfigDriveSHA256  *string  `json:"config_drive_sha256"`
 }
 
 func (r *Rack) describe(s *machine.Server) Server {
@@ -55,6 +57,10 @@ func (r *Rack) describe(s *machine.Server) Server {
 		Powered: power == machine.On || power == machine.PoweringOff, PowerState: power, PowerActions: s.PowerActions(),
 		BootEnabled: boot.Enabled, BootMode: boot.Mode, AgentCommands: s.AgentCommands(), AgentPhase: r.fleet.Phase(s.Name),
 		Counts: s.Counts(), BadLogins: s.BadLogins(), Sessions: len(s.Sessions()),
+	}
+	out.EventSubscriptions = []string{}
+	for _, one := range s.Subscriptions() {
+		out.EventSubscriptions = append(out.EventSubscriptions, one.Destination)
 	}
 	if r.cfg.IPMI {
 		out.IPMIAddress, out.IPMIPort = r.addr.ipmiHost, r.addr.ipmiPorts[s.Name]

@@ -331,7 +331,7 @@ CREATE TABLE operations (
     node_id           bigint      REFERENCES nodes (id) ON DELETE SET NULL, -- null = the node was deleted
     node_uuid         uuid        NOT NULL,
     node_name         text        NOT NULL DEFAULT '',
-    kind              text        NOT NULL CHECK (kind IN ('manage', 'provide', 'clean', 'inspect', 'deploy', 'rebuild', 'undeploy', 'rescue', 'unrescue', 'power', 'boot_device', 'nmi', 'undo')),
+    kind              text        NOT NULL CHECK (kind IN ('manage', 'provide', 'clean', 'inspect', 'deploy', 'rebuild', 'undeploy', 'rescue', 'unrescue', 'power', 'boot_device', 'nmi', 'vendor_passthru', 'undo')),
     -- What a phase means, and what leads from one to another, is in docs/operation-states.md.
     phase             text        NOT NULL CHECK (phase IN ('accepted', 'running', 'waiting', 'holding', 'undoing', 'ended')),
     outcome           text        CHECK (outcome IN ('succeeded', 'failed', 'cancelled')),

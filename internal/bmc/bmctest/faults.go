@@ -13,6 +13,7 @@ import (
 
 	"go.temper.dev/temper/internal/bmc"
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/node"
 )
 
 // pollPause is the pause between two reads while the suite waits for an effect.
@@ -42,12 +43,22 @@ func (b *bench) able() []call {
 		{"Inspect", false, Inspection, func(ctx context.Context, s bmc.Session) error { _, err := s.Inspect(ctx); return err }},
 		{"InjectNMI", true, NMI, func(ctx context.Context, s bmc.Session) error { return s.InjectNMI(ctx) }},
 		{"Identify", true, Identify, func(ctx context.Context, s bmc.Session) error { return s.Identify(ctx, time.Second) }},
-		{"RestartBMC", true, RestartBMC, func(ctx context.Context, s bmc.Session) error { return s.RestartBMC(ctx) }},
+		{"RestartBMC", true, RestartBMC, func(ctx context.Context, s bmc.Session) error { return s.RestartBMC(ctx, false) }},
+		{"SendRaw", true, RawCommand, func(ctx context.Context, s bmc.Session) error { return s.SendRaw(ctx, []byte{0x06, 0x01}) }},
+		{"EjectDrives", true, EjectDrives, func(ctx context.Context, s bmc.Session) error { return s.EjectDrives(ctx, "") }},
+		{"Subscriptions", false, Subscription, func(ctx context.Context, s bmc.Session) error { _, _, err := s.Subscriptions(ctx); return err }},
+		{"CreateSubscription", true, Subscription, func(ctx context.Context, s bmc.Session) error {
+			_, err := s.CreateSubscription(ctx, subscription, nil)
+			return err
+		}},
 		{"Events", false, EventLog, func(ctx context.Context, s bmc.Session) error { _, err := s.Events(ctx, 10); return err }},
 		{"OpenConsole", false, Console, openConsole},
 		{"EndConsole", true, Console, func(ctx context.Context, s bmc.Session) error { return s.EndConsole(ctx) }},
 	}, func(c call) bool { return b.lacks(c.lacking) })
 }
+
+// subscription is one whose events nobody takes.
+var subscription = node.EventSubscription{Destination: "https://127.0.0.1:9/events", Protocol: "Redfish", Context: "a test", EventTypes: []string{"Alert"}}
 
 // prepare switches the server on and inserts an image, so that every call has something
 // to change.

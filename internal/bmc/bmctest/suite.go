@@ -35,10 +35,13 @@ const (
 	// Without BootReadBack an override that was set reads back as none (OpenIPMI's simulator).
 	BootReadBack Capability = "boot read back"
 	Media        Capability = "virtual media"
+	EjectDrives  Capability = "eject all virtual media"
 	Inspection   Capability = "inspection"
 	NMI          Capability = "NMI"
 	Identify     Capability = "identification light"
 	RestartBMC   Capability = "restart of the BMC"
+	RawCommand   Capability = "raw command"
+	Subscription Capability = "event subscription"
 	EventLog     Capability = "event log"
 	Health       Capability = "health"
 	Console      Capability = "console"
@@ -156,6 +159,8 @@ func (b *bench) has(c Capability) bool {
 		return b.can.BootDevice != nil
 	case Media:
 		return b.can.VirtualMedia != nil
+	case EjectDrives:
+		return b.can.DriveEjector != nil
 	case Inspection:
 		return b.can.Inspector != nil
 	case NMI:
@@ -164,6 +169,10 @@ func (b *bench) has(c Capability) bool {
 		return b.can.Identifier != nil
 	case RestartBMC:
 		return b.can.ManagerRestarter != nil
+	case RawCommand:
+		return b.can.RawCommander != nil
+	case Subscription:
+		return b.can.Subscriber != nil
 	case EventLog:
 		return b.can.EventLog != nil
 	case Health:

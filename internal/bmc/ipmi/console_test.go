@@ -158,7 +158,7 @@ func TestABrokenConsole(t *testing.T) {
 
 func restartBMC(r *rack, c *terminal) {
 	s := open(c.t, newDriver(c.t, quick()), r.info(nil))
-	require.NoError(c.t, s.RestartBMC(c.t.Context()))
+	require.NoError(c.t, s.RestartBMC(c.t.Context(), false))
 }
 
 func TestAConsoleThatPrintsNothingStaysOpen(t *testing.T) {

@@ -77,9 +77,9 @@ func (d *Driver) Open(ctx context.Context, t bmc.Target) (bmc.Session, error) {
 	e.shared.Inherit(t.AnswerWithin)
 	s := &session{endpoint: e, target: t}
 	return bmc.Session{
-		PowerControl: s, Restarter: s, BootDevice: s, Interrupter: s, Identifier: s, ManagerRestarter: s, EventLog: s, HealthReader: s,
-		ConsoleOpener: s,
-		AnswerWithin:  e.within, End: release,
+		PowerControl: s, Restarter: s, BootDevice: s, Interrupter: s, Identifier: s, ManagerRestarter: s, RawCommander: s,
+		EventLog: s, HealthReader: s, ConsoleOpener: s,
+		AnswerWithin: e.within, End: release,
 	}, nil
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/bougou/go-ipmi/pkg/command/app"
 	"github.com/bougou/go-ipmi/pkg/command/chassis"
+	"github.com/bougou/go-ipmi/pkg/types"
 
 	"go.temper.dev/temper/internal/bmc"
 )
@@ -21,10 +22,14 @@ func (s *session) Identify(ctx context.Context, d time.Duration) error {
 	return s.wrap("identify", s.change(bmc.Asking(ctx, "identify"), request, false))
 }
 
-// RestartBMC sends one Cold Reset. It reads the power first, so that the session is known to work.
-func (s *session) RestartBMC(ctx context.Context) error {
+// RestartBMC sends one Cold Reset or Warm Reset. It reads the power first, so that the session is known to work.
+func (s *session) RestartBMC(ctx context.Context, warm bool) error {
 	if _, err := s.power(ctx); err != nil {
 		return s.wrap(bmc.NameBMC, err)
 	}
-	return s.wrap(bmc.NameBMC, s.sendOnce(bmc.Asking(ctx, bmc.NameBMC), &app.ColdResetRequest{}))
+	var request types.Request = &app.ColdResetRequest{}
+	if warm {
+		request = &app.WarmResetRequest{}
+	}
+	return s.wrap(bmc.NameBMC, s.sendOnce(bmc.Asking(ctx, bmc.NameBMC), request))
 }

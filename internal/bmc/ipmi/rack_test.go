@@ -299,7 +299,7 @@ func TestAnInterruptIsSentOnceWhateverIsLost(t *testing.T) {
 	require.Equal(t, fault.OutcomeUnknown, fault.KindOf(s.InjectNMI(t.Context())))
 	require.Equal(t, []string{"On", "Nmi"}, r.server().resets())
 	r.faults(`{"kind":"lost_packet","count":1,"when":"after","command":"Cold Reset"}`)
-	require.Equal(t, fault.OutcomeUnknown, fault.KindOf(s.RestartBMC(t.Context())))
+	require.Equal(t, fault.OutcomeUnknown, fault.KindOf(s.RestartBMC(t.Context(), false)))
 	require.Eventually(t, func() bool { _, err := s.Power(t.Context()); return err == nil }, 10*time.Second, time.Millisecond, "it is back, with a new session")
 	_, err := s.Events(t.Context(), 10)
 	require.Equal(t, fault.Refused, fault.KindOf(err), "the rack has no event log")

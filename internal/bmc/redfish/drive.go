@@ -64,13 +64,30 @@ func (s *session) giveUpDrive(path string) {
 // findDrive looks for a virtual CD drive in the system, where newer services have it, then
 // in its managers. A resource that can't be read does not end the search.
 func (s *session) findDrive(ctx context.Context) (virtualDrive, error) {
+	var found virtualDrive
+	err := s.eachMedia(ctx, func(collection, slot string) (bool, error) {
+		d, err := s.bestCD(ctx, collection, slot)
+		if err == nil && d.path != "" {
+			found = d
+		}
+		return found.path != "", err
+	})
+	if err == nil && found.path == "" {
+		err = fault.Coded(fault.VirtualMediaRefused, "the system has no virtual CD")
+	}
+	return found, err
+}
+
+// eachMedia calls f for each collection of virtual media, with the slot that quirks prefer, until f has found what it looks for
+// (true). A resource that can't be read does not end the search; its error is returned if nothing is found.
+func (s *session) eachMedia(ctx context.Context, f func(collection, slot string) (found bool, err error)) error {
 	sys, path, _, err := s.readSystem(ctx)
 	if err != nil {
-		return virtualDrive{}, err
+		return err
 	}
 	quirks, err := s.quirks(ctx, sys, path)
 	if err != nil {
-		return virtualDrive{}, err
+		return err
 	}
 	var broken error
 	for i, path := range append([]string{string(sys.VirtualMedia)}, s.managers(ctx, sys)...) {
@@ -79,7 +96,7 @@ func (s *session) findDrive(ctx context.Context) (virtualDrive, error) {
 			var m manager
 			if _, err := s.read(ctx, path, &m); err != nil {
 				if !skippable(err) {
-					return virtualDrive{}, err
+					return err
 				}
 				broken = err
 			}
@@ -88,21 +105,16 @@ func (s *session) findDrive(ctx context.Context) (virtualDrive, error) {
 		if collection == "" {
 			continue
 		}
-		d, err := s.bestCD(ctx, collection, quirks.mediaSlot)
-		if err == nil && d.path != "" {
-			return d, nil
-		}
-		if err != nil {
-			if !skippable(err) {
-				return virtualDrive{}, err
-			}
+		switch found, err := f(collection, quirks.mediaSlot); {
+		case found:
+			return nil
+		case err != nil && !skippable(err):
+			return err
+		case err != nil:
 			broken = err
 		}
 	}
-	if broken != nil {
-		return virtualDrive{}, broken
-	}
-	return virtualDrive{}, fault.Coded(fault.VirtualMediaRefused, "the system has no virtual CD")
+	return broken
 }
 
 // managers returns the paths of the system's managers, or of all managers if the system

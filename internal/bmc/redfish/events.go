@@ -60,6 +60,7 @@ type eventService struct {
 	ServiceEnabled     loose[*bool]
 	ServerSentEventURI looseString `json:"ServerSentEventUri"`
 	Subscriptions      link
+	EventTypes         looseList[looseString] `json:"EventTypesForSubscription"`
 }
 
 // eventService returns what the BMC offers. The first call for an endpoint asks the BMC.

@@ -206,7 +206,11 @@ func (s *session) wasEjected(path string) bool {
 }
 
 func (s *session) sendEject(ctx context.Context, d virtualDrive) error {
-	ctx = bmc.Asking(ctx, bmc.NameEject)
+	return s.sendEjectAs(ctx, bmc.NameEject, d)
+}
+
+func (s *session) sendEjectAs(ctx context.Context, name string, d virtualDrive) error {
+	ctx = bmc.Asking(ctx, name)
 	if target := d.Actions.v.Eject.Target; target != "" {
 		return s.change(ctx, http.MethodPost, target, "", struct{}{})
 	}

@@ -1,6 +1,7 @@
 package redfish_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -29,12 +30,23 @@ var personas = map[string]struct {
 	"xcc":         {lacks: []bmctest.Capability{bmctest.BootForever}},
 }
 
+// withEvents are the personas that have subscriptions to their events.
+var withEvents = []string{"idrac9", "idrac10", "ilo5", "ilo6", "openbmc", "smc-x13", "xcc"}
+
+// lacks returns what the persona lacks.
+func lacks(name string) []bmctest.Capability {
+	if slices.Contains(withEvents, name) {
+		return personas[name].lacks
+	}
+	return append(slices.Clone(personas[name].lacks), bmctest.Subscription)
+}
+
 // personaRig is a rig with a server of the simulated rack that is of that persona, and a
 // driver without the row of the table of quirks that is named, "" for none.
 func personaRig(t *testing.T, name, withoutQuirk string) bmctest.Rig {
 	r := simRig(t, sim.Config{Personas: []string{name}})
 	r.Driver = redfish.New(redfish.WithoutQuirk(quick(), withoutQuirk))
-	r.Tries, r.Lacks = personas[name].tries, personas[name].lacks
+	r.Tries, r.Lacks = personas[name].tries, lacks(name)
 	r.Inventory = func(t *testing.T, inv bmc.Inventory) { checkInventory(t, name, inv) }
 	return r
 }

@@ -93,7 +93,7 @@ func TestTheRackAnswersFromARecording(t *testing.T) {
 			require.Equal(t, real, again)
 			bmctest.Suite(t, func(t *testing.T) bmctest.Rig {
 				rig := simRig(t, sim.Config{Personas: []string{file}})
-				rig.Lacks = personas[name].lacks
+				rig.Lacks = lacks(name)
 				return rig
 			})
 		})

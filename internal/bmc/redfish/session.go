@@ -117,19 +117,25 @@ func (s *session) read(ctx context.Context, path string, into any) (*answer, err
 // change sends a request that changes something, right after it has called the guard.
 // secrets are the strings in body that no error may contain.
 func (s *session) change(ctx context.Context, method, path, etag string, body any, secrets ...string) error {
-	text, err := json.Marshal(body)
-	if err != nil {
-		return fault.New(fault.Internal, "encode a request to %s: %w", path, err)
+	_, err := s.changed(ctx, method, path, etag, body, secrets...)
+	return err
+}
+
+// changed is change that returns the BMC's answer. Without a body (nil) the request has none.
+func (s *session) changed(ctx context.Context, method, path, etag string, body any, secrets ...string) (*answer, error) {
+	r := request{method: method, path: path, ifMatch: etag, changes: true, target: &s.target, secrets: secrets}
+	if body != nil {
+		text, err := json.Marshal(body)
+		if err != nil {
+			return nil, fault.New(fault.Internal, "encode a request to %s: %w", path, err)
+		}
+		r.body = text
 	}
-	r := request{method: method, path: path, body: text, ifMatch: etag, changes: true, target: &s.target, secrets: secrets}
 	a, err := s.withLogin(ctx, func(p login) (*answer, error) { return s.endpoint.send(ctx, r, p) })
-	if err != nil {
-		return err
+	if err == nil && a.status == http.StatusAccepted {
+		err = a.taskError()
 	}
-	if a.status == http.StatusAccepted {
-		return a.taskError()
-	}
-	return nil
+	return a, err
 }
 
 // patch changes a resource if it is still as it was read (If-Match). If it is not, patch

@@ -59,10 +59,12 @@ type listing struct {
 	PowerActions []struct {
 		ResetType string `json:"reset_type"`
 	} `json:"power_actions"`
-	BadLogins  int     `json:"bad_logins"`
-	Sessions   int     `json:"sessions"`
-	Serial     string  `json:"serial"`
-	BootedFrom *string `json:"booted_from"`
+	BadLogins          int      `json:"bad_logins"`
+	Sessions           int      `json:"sessions"`
+	Serial             string   `json:"serial"`
+	BootedFrom         *string  `json:"booted_from"`
+	EventSubscriptions []string `json:"event_subscriptions"`
+	Media              *string  `json:"media"`
 }
 
 func (l listing) info() map[string]any {
@@ -143,7 +145,7 @@ func TestConformanceWithAnOverrideThatIsAlwaysContinuous(t *testing.T) {
 		return bmctest.Rig{
 			Type:   hardwareType(),
 			Driver: redfish.New(quick()), Target: bmc.Target{Node: nodeID, Info: server.info()},
-			Lacks:   []bmctest.Capability{bmctest.BootOnce, bmctest.BootClear},
+			Lacks:   []bmctest.Capability{bmctest.BootOnce, bmctest.BootClear, bmctest.Subscription},
 			Images:  [2]string{rack + "/images/deploy.iso", rack + "/images/disk.raw"},
 			Changes: func() int { return int(changes.Load()) },
 		}
@@ -179,6 +181,9 @@ func simRig(t *testing.T, c sim.Config) bmctest.Rig {
 			setFaults(t, rack, `{"kind":"hang","delay":"1h"}`)
 			return func() { setFaults(t, rack, ``) }
 		},
+	}
+	if len(c.Personas) == 0 { // the generic one
+		rig.Lacks = []bmctest.Capability{bmctest.Subscription}
 	}
 	if !c.TLS {
 		var changes atomic.Int32

@@ -7,6 +7,7 @@ import (
 	"go.temper.dev/temper/internal/agent"
 	"go.temper.dev/temper/internal/bmc"
 	"go.temper.dev/temper/internal/chaos"
+	"go.temper.dev/temper/internal/node"
 )
 
 // stopAround stops before a request is sent, and after it was answered.
@@ -56,6 +57,12 @@ func (d driver) Open(ctx context.Context, t bmc.Target) (bmc.Session, error) {
 	if s.Interrupter != nil {
 		out.Interrupter = in
 	}
+	if s.DriveEjector != nil {
+		out.DriveEjector = in
+	}
+	if s.Subscriber != nil {
+		out.Subscriber = in
+	}
 	return out, nil
 }
 
@@ -104,6 +111,25 @@ func (s session) InsertMedia(ctx context.Context, url string) error {
 // EjectMedia implements bmc.VirtualMedia.
 func (s session) EjectMedia(ctx context.Context) error {
 	return stopAround(ctx, "eject", func() error { return s.Session.EjectMedia(ctx) })
+}
+
+// EjectDrives implements bmc.DriveEjector.
+func (s session) EjectDrives(ctx context.Context, kind string) error {
+	return stopAround(ctx, bmc.NameEjectDrives(kind), func() error { return s.Session.EjectDrives(ctx, kind) })
+}
+
+// CreateSubscription implements bmc.Subscriber.
+func (s session) CreateSubscription(ctx context.Context, want node.EventSubscription, headers []any) (made bmc.Subscription, err error) {
+	err = stopAround(ctx, bmc.NameSubscribe, func() (err error) {
+		made, err = s.Session.CreateSubscription(ctx, want, headers)
+		return err
+	})
+	return made, err
+}
+
+// DeleteSubscription implements bmc.Subscriber.
+func (s session) DeleteSubscription(ctx context.Context, id string) error {
+	return stopAround(ctx, bmc.NameUnsubscribe(id), func() error { return s.Session.DeleteSubscription(ctx, id) })
 }
 
 // openAgent is the type of conductor.Steps.OpenAgent.

@@ -12,6 +12,9 @@ import (
 type Subscription struct {
 	ID, Destination, Context string
 
+	EventTypes []string
+	Headers    http.Header // of each event
+
 	cancel context.CancelFunc
 }
 
@@ -27,9 +30,9 @@ func (s *Server) Subscriptions() []Subscription {
 	return append([]Subscription(nil), s.subscriptions...)
 }
 
-// Subscribe sends an event to the URL after each change of the server, until Unsubscribe or Halt. ok is false if there are too
-// many subscriptions.
-func (s *Server) Subscribe(destination, words string) (sub Subscription, ok bool) {
+// Subscribe sends an event to the destination of sub after each change of the server, until Unsubscribe or Halt. It returns sub with
+// its id; ok is false if there are too many subscriptions.
+func (s *Server) Subscribe(sub Subscription) (_ Subscription, ok bool) {
 	changes, end := s.Watch()
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -39,7 +42,7 @@ func (s *Server) Subscribe(destination, words string) (sub Subscription, ok bool
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	s.nextID++
-	sub = Subscription{ID: strconv.Itoa(s.nextID), Destination: destination, Context: words, cancel: cancel}
+	sub.ID, sub.cancel = strconv.Itoa(s.nextID), cancel
 	s.subscriptions = append(s.subscriptions, sub)
 	s.agents.Add(1)
 	go func() {
@@ -64,6 +67,9 @@ func (s *Server) sendEvent(ctx context.Context, sub Subscription) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, sub.Destination, body)
 	if err != nil {
 		return
+	}
+	if sub.Headers != nil {
+		req.Header = sub.Headers.Clone()
 	}
 	req.Header.Set("Content-Type", "application/json")
 	if resp, err := s.env.Client.Do(req); err == nil { // an event that nobody takes is lost

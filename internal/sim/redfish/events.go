@@ -3,6 +3,7 @@ package redfish
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
 	"go.temper.dev/temper/internal/sim/machine"
@@ -41,7 +42,7 @@ func eventRoutes(r map[string]resource, model eventModel) {
 	r[eventService] = resource{get: func(*call) (m, error) {
 		body := m{
 			"@odata.type": "#EventService.v1_10_1.EventService", "@odata.id": eventService, "Id": "EventService", "Name": "Event Service",
-			"ServiceEnabled": true, "Status": enabled, "Subscriptions": ref(subscriptions),
+			"ServiceEnabled": true, "Status": enabled, "Subscriptions": ref(subscriptions), "EventTypesForSubscription": eventTypes,
 		}
 		if model == streams {
 			body["ServerSentEventUri"] = eventStream
@@ -76,19 +77,40 @@ func subscription(of machine.Subscription) m {
 	return m{
 		"@odata.type": "#EventDestination.v1_14_1.EventDestination", "@odata.id": subscriptions + "/" + of.ID, "Id": of.ID, "Name": "Subscription " + of.ID,
 		"Destination": of.Destination, "Protocol": "Redfish", "Context": of.Context, "SubscriptionType": "RedfishEvent",
+		"EventTypes": of.EventTypes, "HttpHeaders": nil, // DSP0268: headers are not shown
 	}
 }
+
+// eventTypes are those of the schema before it replaced them by registries and resource types (EventService 1.3).
+var eventTypes = []string{"StatusChange", "ResourceUpdated", "ResourceAdded", "ResourceRemoved", "Alert"}
 
 func postSubscription(c *call, body m) (reply, error) {
 	destination, _ := body["Destination"].(string)
 	words, _ := body["Context"].(string)
+	want := machine.Subscription{Destination: destination, Context: words, EventTypes: []string{}, Headers: http.Header{}}
+	types, _ := body["EventTypes"].([]any)
+	for _, t := range types {
+		want.EventTypes = append(want.EventTypes, fmt.Sprint(t))
+	}
+	headers, _ := body["HttpHeaders"].([]any)
+	for _, one := range headers {
+		fields, _ := one.(map[string]any)
+		for name, v := range fields {
+			want.Headers.Set(name, fmt.Sprint(v))
+		}
+	}
 	switch {
 	case destination == "":
 		return reply{}, problem(http.StatusBadRequest, "CreateFailedMissingReqProperties", "Destination")
 	case body["Protocol"] != "Redfish":
 		return reply{}, problem(http.StatusBadRequest, "PropertyValueNotInList", fmt.Sprint(body["Protocol"]), "Protocol")
 	}
-	one, ok := c.s.Subscribe(destination, words)
+	for _, t := range want.EventTypes {
+		if !slices.Contains(eventTypes, t) {
+			return reply{}, problem(http.StatusBadRequest, "PropertyValueNotInList", t, "EventTypes")
+		}
+	}
+	one, ok := c.s.Subscribe(want)
 	if !ok {
 		return reply{}, problem(http.StatusServiceUnavailable, "EventSubscriptionLimitExceeded")
 	}
