@@ -108,7 +108,10 @@ func (w *fakeWorkflows) Unpause(context.Context, *node.Operation, string, string
 func (w *fakeWorkflows) Await(context.Context, *node.Operation) error { return nil }
 
 func (w *fakeWorkflows) Read(context.Context, *node.Node, node.Reading, string) (node.BMCReading, error) {
-	return node.BMCReading{BootDevice: node.BootDevice{Device: node.DevicePXE}, BootDevices: []string{node.DevicePXE, node.DeviceDisk}}, nil
+	return node.BMCReading{
+		BootDevice: node.BootDevice{Device: node.DevicePXE}, BootDevices: []string{node.DevicePXE, node.DeviceDisk},
+		Subscription: &node.EventSubscription{ID: "5", Protocol: "Redfish", Destination: "https://listener.example.org/events"},
+	}, nil
 }
 
 func (w *fakeWorkflows) Terminate(context.Context, *node.Operation, string) error { return nil }
@@ -190,6 +193,13 @@ func TestAgainstTheAPIItself(t *testing.T) {
 		{args: "node boot-device set n1 --device toaster", err: "Invalid boot device toaster specified"},
 		{args: "node nmi r1 --wait 1m", out: "nmi"},
 		{args: "node nmi n1", err: "does not support inject_nmi"},
+		{args: "node passthru list r1", out: "create_subscription    POST"},
+		{args: "node passthru call r1 --method delete_subscription --arg id=5 --wait 1m", out: "vendor_passthru"},
+		{args: "node passthru call r1 --method eject_vmedia --arg boot_device=cd --dry-run", out: "vendor.eject_vmedia"},
+		{args: "node passthru call r1 --method levitate", err: "No handler for method levitate"},
+		{args: "node passthru call r1", err: `required flag(s) "method" not set`},
+		{args: "node passthru read r1 --method get_subscription --arg id=5", out: "https://listener.example.org/events"},
+		{args: "node passthru read r1 --method get_subscription", err: "id can't be None"},
 		{args: "ring nodes n1", out: "c1"},
 		{args: "ring nodes n9", err: "Node n9 could not be found"},
 		{args: "ring nodes n1 --driver redfish", err: "not both"},

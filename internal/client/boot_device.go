@@ -9,6 +9,7 @@ import (
 const (
 	VerbSetBootDevice = "set_boot_device"
 	VerbInjectNMI     = "inject_nmi"
+	VerbPassthru      = "vendor_passthru"
 )
 
 // BootDevice is what a server boots from, as its BMC tells it now.

@@ -107,6 +107,9 @@ type Work struct {
 	Persistent bool   `json:"persistent,omitempty"`
 	// RescuePassword is the password of the user rescue. The verb rescue needs it.
 	RescuePassword string `json:"rescue_password,omitempty"`
+	// Method and Args are what the verb vendor_passthru calls.
+	Method string         `json:"method,omitempty"`
+	Args   map[string]any `json:"args,omitempty"`
 	Terms
 	// Key is the idempotency key: within 24 hours a request with the same key takes effect once. "" = a new one is made.
 	Key string `json:"idempotency_key"`

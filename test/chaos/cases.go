@@ -40,7 +40,8 @@ var columns = []node.OperationKind{
 
 // notTried says why a kind of operation has no column.
 var notTried = map[node.OperationKind]string{
-	node.KindUndo: "nobody asks for one; reconciliation opens it in the rows whose operations leave something undone",
+	node.KindUndo:           "nobody asks for one; reconciliation opens it in the rows whose operations leave something undone",
+	node.KindVendorPassthru: "its steps send one request each, in the way of a boot device, an NMI or an ejection; tests of package activities lose its answers and repeat it",
 }
 
 // stepsNotTried says why no operation of the matrix has a step.
@@ -51,6 +52,11 @@ var stepsNotTried = func() map[string]string {
 		"raid.create_configuration", "raid.delete_configuration", node.StepHold, node.StepWait, node.StepPowerOn, node.StepPowerOff, node.StepReboot,
 	} {
 		out[step] = "only a request that names it plans it, or an agent that offers it"
+	}
+	for _, r := range node.StepRules() {
+		if r.Interface == "vendor" {
+			out[r.Name()] = notTried[node.KindVendorPassthru]
+		}
 	}
 	return out
 }()
