@@ -20,6 +20,7 @@ import (
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 
+	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/test/stack"
 )
 
@@ -111,6 +112,9 @@ func (r *recorder) record(ctx context.Context) error {
 		return err
 	}
 	if err := r.management(ctx, nodes[1]); err != nil {
+		return err
+	}
+	if err := r.vendor(ctx, nodes[1]); err != nil {
 		return err
 	}
 	if err := r.undo(ctx, nodes[0]); err != nil {
@@ -282,6 +286,19 @@ func (r *recorder) management(ctx context.Context, n stack.Node) error {
 		return err
 	}
 	return r.keepReading(ctx)
+}
+
+// vendor calls a method of the vendor interface that changes something.
+func (r *recorder) vendor(ctx context.Context, n stack.Node) error {
+	path := "/v1/nodes/" + n.UUID + "/vendor_passthru/" + node.StepEjectMedia
+	if err := r.Call(ctx, http.MethodPost, path, map[string]any{}, nil); err != nil {
+		return err
+	}
+	op, err := r.awaitEnd(ctx, n.UUID)
+	if err == nil {
+		err = r.keep(ctx, "CallVendorMethod", op.WorkflowID, op.RunID)
+	}
+	return err
 }
 
 // keepReading keeps the history of the reading that was made.
