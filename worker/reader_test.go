@@ -69,7 +69,7 @@ func TestAReadingIsRefusedSoonIfTemporalIsFrozen(t *testing.T) {
 	defer c.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
-	_, err = worker.Starter{Client: c, Namespace: "temper"}.Read(ctx, &node.Node{UUID: "11111111-1111-1111-1111-111111111111", Driver: "redfish"}, node.ReadBootDevice)
+	_, err = worker.Starter{Client: c, Namespace: "temper"}.Read(ctx, &node.Node{UUID: "11111111-1111-1111-1111-111111111111", Driver: "redfish"}, node.ReadBootDevice, "")
 	require.Equal(t, fault.TemporalUnavailable, fault.CodeOf(err), "%v", err)
 	require.NoError(t, ctx.Err())
 }
