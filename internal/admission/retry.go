@@ -82,7 +82,7 @@ func MayRetry(n *node.Node, old *node.Operation, reservation string) (Effect, er
 		return Power(n, old.PowerTarget, reservation)
 	case old.Kind == node.KindVendorPassthru && len(old.Steps) > 0:
 		return Vendor(n, old.Steps[0].Step, reservation)
-	case k.OneRequest:
+	case k.Management:
 		return Management(n, old.Kind, reservation)
 	}
 	v := old.Kind.Verb()

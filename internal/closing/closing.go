@@ -141,7 +141,7 @@ func (e *Ending) errorOfOtherWork(n *node.Node, end node.End) string {
 		return text
 	case k.Undoes && settled && end.Outcome == node.Succeeded:
 		return node.Undone(n.LastError, node.UndoneBy(o.ID))
-	case k.Undoes, k.OneRequest:
+	case k.Undoes, k.Management:
 		return n.LastError // whoever sent the request gets its error as the answer
 	}
 	return e.LastError

@@ -70,9 +70,9 @@ type KindSpec struct {
 	Refusal           string
 
 	PowerChange bool // it is a request for a power state
-	// OneRequest: it is one request to the management or the vendor interface, which its only step makes. Its error is told
+	// Management: it is one request to the management or the vendor interface, which its only step makes. Its error is told
 	// to whoever sent the request, and does not become the node's last error.
-	OneRequest bool
+	Management bool
 	// Settles are the undos that a node owes no more when an operation of the kind has succeeded.
 	Settles []Undo
 	// Undoes: it does what earlier operations owe. Reconciliation opens it, and nobody
@@ -154,15 +154,15 @@ var kinds = []KindSpec{
 		Needs: []string{"power", "management"}, Refusal: refusedPower,
 	},
 	{
-		Kind: KindBootDevice, Workflow: "SetBootDevice", OneRequest: true, Settles: []Undo{UndoClearBoot},
+		Kind: KindBootDevice, Workflow: "SetBootDevice", Management: true, Settles: []Undo{UndoClearBoot},
 		Needs: []string{"management"}, Refusal: refusedManagement,
 	},
 	{
-		Kind: KindNMI, Workflow: "InjectNMI", OneRequest: true,
+		Kind: KindNMI, Workflow: "InjectNMI", Management: true,
 		Needs: []string{"management"}, Refusal: refusedManagement,
 	},
 	{
-		Kind: KindVendorPassthru, Workflow: "CallVendorMethod", OneRequest: true,
+		Kind: KindVendorPassthru, Workflow: "CallVendorMethod", Management: true,
 		Needs: []string{"vendor"}, Refusal: refusedVendor,
 	},
 	{
@@ -199,7 +199,7 @@ func (k OperationKind) Spec() KindSpec {
 
 // RunsInMaintenance reports whether maintenance that is set after the request does not pause operations of the kind: an
 // operator asks for them while looking after the server.
-func (k KindSpec) RunsInMaintenance() bool { return k.PowerChange || k.OneRequest }
+func (k KindSpec) RunsInMaintenance() bool { return k.PowerChange || k.Management }
 
 // Provisions reports whether operations of the kind move the provision state. Those
 // that a verb opens do.

@@ -56,7 +56,7 @@ func TestEveryKindHasARow(t *testing.T) {
 			require.Contains(t, Interfaces, k.Agent, k.Kind)
 			require.Contains(t, Families, k.Family, k.Kind)
 		}
-		require.Equal(t, 1, marks(k.Kind.Provisions(), k.PowerChange, k.OneRequest, k.Undoes), "%s: either a verb, a request for a power state or to an interface, or reconciliation opens it", k.Kind)
+		require.Equal(t, 1, marks(k.Kind.Provisions(), k.PowerChange, k.Management, k.Undoes), "%s: either a verb, a request for a power state or to an interface, or reconciliation opens it", k.Kind)
 		require.False(t, k.AskedOnly && k.AskedSteps == "", "%s has only steps that a request names, and requests can name none", k.Kind)
 		_, err := plan.Steps(k.Kind, nodetest.Fake(), nil, plan.Options{Vendor: VendorCall{Method: StepResetBMC}})
 		require.NoError(t, err, "%s can't be planned", k.Kind)

@@ -201,7 +201,7 @@ func (o *Operation) EndsSoon() bool {
 	if o.Phase == Holding || o.Blocked != NotBlocked || o.TemporalPause != nil {
 		return false
 	}
-	return k.PowerChange || k.OneRequest || o.CurrentStep() == nil
+	return k.PowerChange || k.Management || o.CurrentStep() == nil
 }
 
 // powerFailureTold is for how long it is told that a node's last operation was a request for a power state that failed.

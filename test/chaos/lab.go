@@ -343,7 +343,7 @@ func (l *lab) ask(ctx context.Context, s *subject, k kind) (string, error) {
 	switch {
 	case k.power != "":
 		path, body["target"] = "/v1/nodes/"+s.uuid+"/states/power", string(k.power)
-	case k.column.Spec().OneRequest: // Ironic's request would wait for the end
+	case k.column.Spec().Management: // Ironic's request would wait for the end
 		method, path, body = http.MethodPost, "/temper/v1/nodes/"+s.uuid+"/operations", map[string]any{"verb": k.verb}
 	}
 	if k.verb == "rescue" {
