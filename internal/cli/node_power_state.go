@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 
 	"go.temper.dev/temper/internal/client"
+	"go.temper.dev/temper/internal/node"
 )
 
 // powersOf returns the power of nodes, with its age, and what holds them, by their uuids. If the API does not say, tables show what it says of
@@ -31,13 +33,20 @@ func (s *session) powersOf(ctx context.Context, nodes []*client.Node) map[string
 	return out
 }
 
-// heldBy says what holds a node: the conductor that Ironic's reservation names or, while that is empty because the operation waits,
-// the state of the operation; then its number. What is left of them if the column is cut is the beginning and the end.
+// worked are the states of an operation in which a conductor works on it.
+var worked = []node.Phase{node.Running, node.Undoing, node.CancellingState}
+
+// heldBy says what holds a node: the conductor that Ironic's reservation names or, while none works because the operation has not
+// begun, waits or is paused, the state of the operation; then its number. What is left of them if the column is cut is the beginning and the end.
 func heldBy(reservation string, o *client.Holder) string {
 	if o == nil {
 		return reservation
 	}
-	return fmt.Sprintf("%s, operation %s", cmp.Or(reservation, o.State), o.ID)
+	by := o.State
+	if slices.Contains(worked, node.Phase(o.State)) {
+		by = cmp.Or(reservation, o.State)
+	}
+	return fmt.Sprintf("%s, operation %s", by, o.ID)
 }
 
 func pointers(nodes []client.Node) []*client.Node {

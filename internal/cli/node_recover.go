@@ -53,7 +53,7 @@ func recoveryWords(r *client.Recovery, dryRun bool) string {
 	case r.Done == "" && dryRun:
 		return holder + ". This command would end nothing. " + r.Why
 	case r.Done == "":
-		return holder + ". " + r.Why
+		return holder + ". Nothing was ended. " + r.Why
 	case dryRun:
 		return fmt.Sprintf("%s. The operation would be %s. Then: %s. Nothing was done", holder, r.Done, effects)
 	}

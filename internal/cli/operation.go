@@ -32,6 +32,7 @@ func newOperationShow(s *session) *cobra.Command {
 		Example: "  temper operation show 12", ValidArgsFunction: s.completeOperations(1, false),
 	}
 	c.RunE = s.run(func(ctx context.Context, args []string) error {
+		parts := s.parts(ctx)
 		o, err := s.Operation(ctx, args[0])
 		if err != nil {
 			return err
@@ -40,6 +41,9 @@ func newOperationShow(s *session) *cobra.Command {
 			timeline, err := s.Timeline(ctx, args[0])
 			if err != nil {
 				return err
+			}
+			if o.EndedAt == nil {
+				writeBroken(w, <-parts)
 			}
 			if err := operationFields(o, s.now()).Print(w); err != nil {
 				return err

@@ -112,14 +112,7 @@ func (w *why) show(ctx context.Context, s *session, names []string) error {
 	if err := checkLimit(w.limit); err != nil {
 		return err
 	}
-	asked := make(chan *client.Status, 1)
-	go func() {
-		st, err := s.Status(ctx)
-		if err != nil { // the nodes are shown all the same
-			st = client.NewStatus()
-		}
-		asked <- st
-	}()
+	asked := s.parts(ctx)
 	if w.nodes {
 		list, err := s.Attention(ctx, w.query(names), w.limit)
 		if err != nil {
@@ -145,6 +138,19 @@ func (w *why) show(ctx context.Context, s *session, names []string) error {
 		writeWebhooks(out, st.Webhooks)
 		return nil
 	})
+}
+
+// parts asks which parts of Temper are broken, beside what else a command asks. If there is no answer, none is known to be.
+func (s *session) parts(ctx context.Context) <-chan *client.Status {
+	asked := make(chan *client.Status, 1)
+	go func() {
+		st, err := s.Status(ctx)
+		if err != nil {
+			st = client.NewStatus()
+		}
+		asked <- st
+	}()
+	return asked
 }
 
 // writeBroken writes which parts are broken without which nothing goes on with any node.

@@ -6,6 +6,7 @@ import "time"
 type Health struct {
 	Epoch      int64
 	Age        time.Duration  // of the last reconciliation; below zero = there was none
+	Outage     time.Duration  // how much of Age PostgreSQL or Temporal was away
 	Contact    time.Duration  // since any orchestrator or conductor reached Temporal last; below zero = none has
 	Conductors map[string]int // by state, one of States
 	Dead       []string       // the first MaxDead dead conductors, by name

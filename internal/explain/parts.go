@@ -280,7 +280,11 @@ func (s *System) reconciliation() Part {
 		return unknown(PartReconciliation)
 	}
 	if !s.late() {
-		p := ok(PartReconciliation, fmt.Sprintf("the last one ended %s ago; the ring has epoch %d", text.Duration(s.Fleet.Age.Round(time.Second)), s.Fleet.Epoch))
+		words := fmt.Sprintf("the last one ended %s ago", text.Duration(s.Fleet.Age.Round(time.Second)))
+		if s.Fleet.Age > s.Late {
+			words += fmt.Sprintf(", and for %s of that PostgreSQL or Temporal was away", text.Duration(s.Fleet.Outage.Round(time.Second)))
+		}
+		p := ok(PartReconciliation, fmt.Sprintf("%s; the ring has epoch %d", words, s.Fleet.Epoch))
 		p.Since = moment(s.Now.Add(-s.Fleet.Age))
 		return p
 	}
@@ -292,9 +296,9 @@ func (s *System) reconciliation() Part {
 	return p
 }
 
-// late reports whether the last reconciliation is too old.
+// late reports whether the last reconciliation is too old. There can be none while PostgreSQL or Temporal is away.
 func (s *System) late() bool {
-	return s.Fleet != nil && (s.Fleet.Age < 0 || s.Fleet.Age > s.Late)
+	return s.Fleet != nil && (s.Fleet.Age < 0 || s.Fleet.Age-s.Fleet.Outage > s.Late)
 }
 
 // clockTolerance is how far a clock may differ from the database's.

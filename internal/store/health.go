@@ -17,7 +17,7 @@ const maxProcesses = 1000
 
 const fleetHealthSQL = `
 SELECT e.epoch, (extract(epoch FROM clock_timestamp() - e.reconciled_at) * 1000000)::bigint,
-	(extract(epoch FROM clock_timestamp() - w.contact_at) * 1000000)::bigint,
+	(extract(epoch FROM outage_time(e.reconciled_at, @timeout)) * 1000000)::bigint, (extract(epoch FROM clock_timestamp() - w.contact_at) * 1000000)::bigint,
 	(SELECT jsonb_agg(x) FROM (
 		SELECT v.stopped, v.alive, v.draining, count(*) AS n, (array_agg(v.hostname ORDER BY v.hostname))[1:@named] AS names,
 			(extract(epoch FROM clock_timestamp() - min(v.heartbeat_at)) * 1000000)::bigint AS silent,
@@ -38,7 +38,7 @@ SELECT e.epoch, (extract(epoch FROM clock_timestamp() - e.reconciled_at) * 10000
 // conductors are in each state, and the processes of Temper. It reads a row for each conductor and
 // process, and may be called often.
 func (s *Store) FleetHealth(ctx context.Context) (v coverage.Health, err error) {
-	var reconciled, contact *int64
+	var reconciled, outage, contact *int64
 	var alike []struct { // conductors
 		Stopped, Alive, Draining bool
 		N                        int
@@ -59,7 +59,7 @@ func (s *Store) FleetHealth(ctx context.Context) (v coverage.Health, err error) 
 	}
 	a := args{"timeout": micros(s.conductorTimeout), "late": micros(2 * s.conductorInterval), "named": coverage.MaxDead, "limit": maxProcesses}
 	_, err = s.one(ctx, "read how the fleet is", fleetHealthSQL, a, func(r pgx.Row) error {
-		return r.Scan(&v.Epoch, &reconciled, &contact, &alike, &processes)
+		return r.Scan(&v.Epoch, &reconciled, &outage, &contact, &alike, &processes)
 	})
 	v.Conductors, v.DeadAfter = map[string]int{}, s.conductorTimeout
 	for _, c := range alike {
@@ -77,6 +77,9 @@ func (s *Store) FleetHealth(ctx context.Context) (v coverage.Health, err error) 
 	v.Late = v.Late[:min(len(v.Late), coverage.MaxDead)]
 	v.Dead = v.Dead[:min(len(v.Dead), coverage.MaxDead)]
 	v.Age, v.Contact = orNever(reconciled), orNever(contact)
+	if outage != nil {
+		v.Outage = fromMicros(*outage)
+	}
 	for _, p := range processes {
 		one := coverage.Process{Role: coverage.Role(p.Role), Name: p.Name, Version: p.Version, StartedAt: p.StartedAt, Alive: p.Alive, Silent: fromMicros(p.Silent)}
 		if p.Ahead != nil && p.Error != nil {
