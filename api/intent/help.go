@@ -28,7 +28,7 @@ func Helped(err error, n *node.Node, e node.Event) error {
 	case code == fault.DiskTooSmall:
 		add(explain.SetImage)
 		add(explain.SetRootDevice)
-	case code == fault.ValidationFailed, code == fault.NotSupported, code == fault.ImageInvalid:
+	case code == fault.ValidationFailed, code == fault.ImageInvalid:
 		add(explain.ValidateNode)
 	}
 	if list == nil {

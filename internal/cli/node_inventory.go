@@ -24,7 +24,7 @@ is offered and deployed like any other. GET /v1/nodes/NODE/inventory has the who
 	c.RunE = s.run(func(ctx context.Context, args []string) error {
 		h, err := s.Hardware(ctx, args[0])
 		if client.StatusOf(err) == http.StatusNotFound && client.CodeOf(err) != fault.NodeNotFound {
-			return fmt.Errorf("node %s was never inspected; temper node inspect %s, while it is manageable, finds out what hardware it has", args[0], args[0])
+			return fmt.Errorf("node %s was never inspected; if its driver can do that, temper node inspect %s, while it is manageable, finds out what hardware it has", args[0], args[0])
 		}
 		if err != nil {
 			return withAdvice(err)
