@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -56,4 +57,22 @@ func TestOfARescuePasswordOnlyASealedHashIsKept(t *testing.T) {
 			require.True(t, digest.Match("hunter2"))
 		})
 	}
+}
+
+// A retry of a rescue whose password is deleted would lock everybody out.
+func TestARescueThatHasSucceededIsNotRetried(t *testing.T) {
+	b := apitest.New(t).WithConductors()
+	uuid := b.Enrolled("n1")
+	b.Patch("/v1/nodes/n1", apitest.Add("/rescue_interface", "agent")).Is(200)
+	b.MoveTo(uuid, node.Active)
+	b.Put("/v1/nodes/n1/states/provision", map[string]any{"target": "rescue", "rescue_password": "hunter2"}).Is(202)
+	op := b.LastOperation("n1")
+	b.SQL(`UPDATE operations SET ended_at = now(), outcome = 'failed', phase = 'ended' WHERE id = $1`, op.ID)
+	b.SQL(`UPDATE nodes SET provision_state = 'rescue failed' WHERE uuid = $1`, uuid)
+	retry := fmt.Sprintf("/temper/v1/operations/%d/retry", op.ID)
+	kept := b.Post(retry, map[string]any{}).Is(202)["id"]
+	b.SQL(`UPDATE operations SET ended_at = now(), outcome = 'failed', phase = 'ended' WHERE id = $1`, kept)
+	b.SQL(`UPDATE nodes SET provision_state = 'rescue failed' WHERE uuid = $1`, uuid)
+	b.SQL(`DELETE FROM secrets WHERE starts_with(name, 'operation/')`)
+	require.Contains(t, b.Post(retry, map[string]any{}).Fails(400), "are not kept any more")
 }

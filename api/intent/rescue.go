@@ -12,6 +12,9 @@ import (
 // maxRescuePassword bounds a rescue password, in bytes: the time that its hash takes grows with its length.
 const maxRescuePassword = 255
 
+// rounds are those of crypt(3) where none are given. More would let whoever sends many requests keep the API busy.
+const rounds = 5000
+
 // RescueHash returns a SHA-512 hash of the password in a request for v, with a random salt, in the format of crypt(3), which
 // the ramdisk's chpasswd takes. Ironic sends such hashes, too (rescue_password_hash_algorithm). It returns "" if v takes no
 // password or there is none but blanks.
@@ -22,7 +25,7 @@ func RescueHash(v node.Verb, password string) (string, error) {
 	if n := len(password); n > maxRescuePassword {
 		return "", fault.New(fault.Invalid, "The rescue password has %d bytes, more than %d.", n, maxRescuePassword)
 	}
-	hasher, err := shacrypt.NewSHA512()
+	hasher, err := shacrypt.New(shacrypt.WithSHA512(), shacrypt.WithIterations(rounds))
 	if err != nil {
 		return "", fault.New(fault.Internal, "hash the rescue password: %w", err)
 	}

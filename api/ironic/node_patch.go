@@ -69,16 +69,17 @@ func (s *Server) claim(c *gin.Context, ident string, p *nodePatch, by share.Clai
 	ctx := c.Request.Context()
 	err = s.InTurn(ctx, p.fleet, func(t *lockwait.Turn) (err error) {
 		n, err = s.Store.ClaimNode(ctx, ident, httpd.User(c), by, func(n *node.Node) (secrets node.Secrets, err error) {
-			return secrets, s.Admit(t, n, func(n *node.Node) (err error) {
+			err = s.Admit(t, n, func(n *node.Node) (err error) {
 				before := *n
 				secrets, err = s.patch(p, n)
 				return intent.Helped(err, &before, "")
 			})
+			return secrets, err
 		})
 		if t.Again() || !lockwait.IsBrief(err) {
 			return err
 		}
-		if taken := s.instanceTaken(ctx, p.instance()); taken != nil {
+		if taken := s.instanceTaken(ctx, ident, p.instance()); taken != nil {
 			return taken // Ironic refuses the second claim of an instance at once
 		}
 		return err
@@ -86,14 +87,14 @@ func (s *Server) claim(c *gin.Context, ident string, p *nodePatch, by share.Clai
 	return n, err
 }
 
-// instanceTaken returns an error if a node has the instance, so that a PATCH that gives it to another one would fail after its
-// wait. instance may be "".
-func (s *Server) instanceTaken(ctx context.Context, instance string) error {
+// instanceTaken returns an error if a node other than ident has the instance, so that a PATCH that gives it to that one would fail
+// after its wait. instance may be "".
+func (s *Server) instanceTaken(ctx context.Context, ident, instance string) error {
 	if instance == "" {
 		return nil
 	}
 	has, err := s.Store.Nodes(ctx, node.Filter{InstanceUUID: &instance, IncludeChildren: true}, node.Page{Limit: 1})
-	if err == nil && len(has) > 0 {
+	if err == nil && len(has) > 0 && has[0].UUID != ident && has[0].Name != ident {
 		err = fault.Coded(fault.AlreadyExists, node.InstanceTaken, instance)
 	}
 	return err

@@ -42,12 +42,13 @@ func (s *Server) retryOperation(c *gin.Context) (int, any, error) {
 	var o *node.Operation
 	err = s.InTurn(ctx, fl, func(t *lockwait.Turn) (err error) {
 		o, err = s.Store.Retry(ctx, id, func(n *node.Node, old *node.Operation, newest bool) (r *node.Request, err error) {
-			return r, s.Admit(t, n, func(n *node.Node) (err error) {
+			err = s.Admit(t, n, func(n *node.Node) (err error) {
 				if r, err = s.decideRetry(n, old, newest, fl, httpd.By(c), reason); err == nil {
 					err = image.Refusal(n)
 				}
 				return intent.Helped(err, n, node.EventOf(old.Kind))
 			})
+			return r, err
 		})
 		return err
 	})

@@ -73,13 +73,13 @@ func (q *Queues) Do(ctx context.Context, try func(*Turn) error) error {
 	case !q.enter():
 		return t.refuse(held, try)
 	}
+	defer func() { q.leave(t, ctx.Err()) }()
 	within, cancel := context.WithTimeout(ctx, q.Wait)
 	defer cancel()
 	for held != nil && !t.over { // it may have to wait for another node than before
 		err = t.serve(ctx, within, held, try)
 		held = briefly(err)
 	}
-	q.leave(t, ctx.Err())
 	return err
 }
 

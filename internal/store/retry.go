@@ -8,6 +8,7 @@ import (
 
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/secret"
 )
 
 const (
@@ -57,8 +58,13 @@ func (s *Store) Retry(ctx context.Context, id int64, decide func(n *node.Node, o
 		if req.Secrets == nil {
 			req.Secrets = node.Secrets{}
 		}
+		kept := map[string]any{}
 		for name, v := range secrets {
+			kept[strings.TrimPrefix(name, prefix)] = v
 			req.Secrets[stepsPrefix+strings.TrimPrefix(name, prefix)] = v
+		}
+		if step, lost := secret.Lost(req.Open.Steps, kept); lost {
+			return fault.New(fault.NotAllowed, "The secret arguments of step %s of operation %d are not kept any more: make a new request.", step, id)
 		}
 		r.Request = req
 		return r.queue(b)

@@ -33,7 +33,7 @@ boot_progress_timeout: 3s
 virtual_media_timeout: 10s
 bmc_busy_timeout: 4s
 soft_power_off_timeout: 5s
-node_locked_wait: 30s
+node_locked_wait: 15s
 bmc_request_timeout: 2s
 bmc_request_timeout_max: 2s
 bmc_away_timeout: 0s
