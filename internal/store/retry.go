@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -91,6 +92,8 @@ func (s *Store) operationSecrets(ctx context.Context, nodeUUID, prefix string) (
 const (
 	dropAllOperationSecretsSQL = `DELETE FROM secrets WHERE node_id = @node AND starts_with(name, 'operation/')`
 
+	dropOperationSecretsSQL = `DELETE FROM secrets WHERE node_id = @node AND starts_with(name, @prefix)`
+
 	// dropStaleSecretsSQL bounds what failures in a row leave.
 	dropStaleSecretsSQL = `
 DELETE FROM secrets s WHERE s.node_id = @node AND starts_with(s.name, 'operation/')
@@ -98,13 +101,21 @@ DELETE FROM secrets s WHERE s.node_id = @node AND starts_with(s.name, 'operation
 )
 
 // queueForgetArguments deletes the encrypted arguments of steps that can't be retried any more: all of
-// the node's when it was provisioned, else those of old operations.
+// the node's when it was provisioned, the operation's own when another kind has succeeded, else those of old operations.
 func (c *closingTx) queueForgetArguments(b *pgx.Batch) {
+	provisions, succeeded := c.op.Kind.Provisions(), c.end.Outcome == node.Succeeded
 	switch {
-	case !c.op.Kind.Provisions():
-	case c.end.Outcome == node.Succeeded:
+	case !provisions && !hasSealedArguments(c.op.Steps):
+	case provisions && succeeded:
 		b.Queue(dropAllOperationSecretsSQL, args{"node": c.ID})
+	case succeeded:
+		b.Queue(dropOperationSecretsSQL, args{"node": c.ID, "prefix": operationPrefix(c.op.ID)})
 	default:
 		b.Queue(dropStaleSecretsSQL, args{"node": c.ID, "uuid": c.UUID})
 	}
+}
+
+// hasSealedArguments reports whether the arguments of any of the steps have the mask in a secret's place.
+func hasSealedArguments(steps []node.Step) bool {
+	return slices.ContainsFunc(steps, func(s node.Step) bool { return holdsMasked(s.Args) })
 }

@@ -46,6 +46,30 @@ func TestARetryHasTheSecretsOfWhatItRetries(t *testing.T) {
 	kind(t, fault.NotFound, err)
 }
 
+func TestTheSecretsOfACallOfAVendorMethodDoNotStay(t *testing.T) {
+	t.Parallel()
+	s, url := openURL(t)
+	n := create(t, s, node.Available)
+	call := func(outcome node.Outcome) {
+		o, err := s.Request(t.Context(), n.UUID, func(n *node.Node) (*node.Request, error) {
+			step := node.Step{Interface: "vendor", Step: node.StepCreateSubscription, State: node.StepPending, Args: map[string]any{"HttpHeaders": []any{map[string]any{"Cookie": "s3cret"}}}}
+			return &node.Request{Open: &node.Operation{Kind: node.KindVendorPassthru, Target: n.ProvisionState, Steps: []node.Step{step}}}, nil
+		})
+		require.NoError(t, err)
+		open, err := credentials(t, s, n.UUID)
+		require.NoError(t, err)
+		require.Contains(t, open, fmt.Sprintf("operation/%d/steps/vendor.create_subscription#0/HttpHeaders", o.ID))
+		require.NoError(t, closeErr(s.CloseOperation(t.Context(), node.End{Operation: o.ID, Outcome: outcome, Error: "as the test wants it"})))
+	}
+	call(node.Failed)
+	call(node.Succeeded)
+	require.Equal(t, 1, ask[int](t, url, "SELECT count(*) FROM secrets"), "the one that failed may be retried")
+	for range 30 {
+		call(node.Failed)
+	}
+	require.Equal(t, 21, ask[int](t, url, "SELECT count(*) FROM secrets"), "those of the newest that failed")
+}
+
 func secretName(id int64) string {
 	return fmt.Sprintf("operation/%d/steps/deploy.deploy#0/password", id)
 }
