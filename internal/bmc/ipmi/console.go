@@ -134,7 +134,7 @@ func (c *console) fail(err error) {
 	c.err = err
 }
 
-// Close ends the payload and the session.
+// Close ends the payload and the session. The payload of another session stays: BMCs let each session end it.
 func (c *console) Close() error {
 	c.closing.Do(func() {
 		_ = c.keyboard.Close()
@@ -143,14 +143,29 @@ func (c *console) Close() error {
 		ctx, cancel := context.WithTimeout(context.Background(), c.session.endpoint.within())
 		defer cancel()
 		pause := c.session.endpoint.pause()
-		for _, request := range []types.Request{
-			&transport.DeactivatePayloadRequest{PayloadType: types.PayloadTypeSOL, PayloadInstance: solInstance},
-			&app.CloseSessionRequest{SessionID: c.link.bmcID},
-		} {
+		requests := []types.Request{&app.CloseSessionRequest{SessionID: c.link.bmcID}}
+		if !c.lost(ctx) {
+			deactivate := &transport.DeactivatePayloadRequest{PayloadType: types.PayloadTypeSOL, PayloadInstance: solInstance}
+			requests = append([]types.Request{deactivate}, requests...)
+		}
+		for _, request := range requests {
 			// If that gets no answer, the BMC ends the session by itself after a minute.
 			_, _ = c.link.ask(ctx, call{request: request, own: true}, oldTries, pause)
 		}
 		_ = c.link.conn.Close()
 	})
 	return nil
+}
+
+// lost reports whether the session certainly does not have the console any more. A process that was frozen may not have read yet that
+// the console has ended, so it asks BMCs that tell.
+func (c *console) lost(ctx context.Context) bool {
+	if errors.Is(c.why(io.EOF), bmc.ErrConsoleEnded) {
+		return true
+	}
+	if !c.tellsOwner {
+		return false
+	}
+	m, err := c.link.ask(ctx, call{request: ownerRequest(), own: true}, oldTries, c.session.endpoint.pause())
+	return err == nil && m.code == types.CodeOK && !c.isOwner(m)
 }

@@ -185,6 +185,32 @@ func TestTheConsoleOfSomebodyElse(t *testing.T) {
 	openConsole(t, s)
 }
 
+// A session that has lost the console to another one leaves it there, also if it does not know yet that it has lost it.
+func TestALostConsoleStaysWithItsNewOwner(t *testing.T) {
+	for name, knows := range map[string]bool{"it knows": true, "it does not know": false} {
+		t.Run(name, func(t *testing.T) {
+			r := startRack(t, sim.Config{})
+			conf := quick()
+			conf.ConsoleIdle = time.Minute
+			lost := openConsole(t, open(t, newDriver(t, conf), r.info(nil)))
+			s := open(t, newDriver(t, conf), r.info(nil))
+			if !knows {
+				r.faults(`{"kind":"lost_packet","command":"SOL Payload","when":"after","count":1}`)
+			}
+			require.NoError(t, s.EndConsole(t.Context()))
+			r.faults("")
+			console := openConsole(t, s)
+			if knows {
+				_, err := io.ReadAll(lost)
+				require.ErrorIs(t, err, bmc.ErrConsoleEnded)
+			}
+			require.NoError(t, lost.Close())
+			require.NoError(t, s.RequestPower(t.Context(), bmc.RequestOn))
+			console.until("Nothing to boot from")
+		})
+	}
+}
+
 // The first answer to Activate Payload is lost. To the second one the BMC answers that a session has the console.
 func TestALostAnswerWhileTheConsoleIsOpened(t *testing.T) {
 	r := startRack(t, sim.Config{})
