@@ -169,16 +169,16 @@ func TestASubscriptionThatWasNotCreatedIsCreatedByTheNextAttempt(t *testing.T) {
 	_, err := b.run()
 	require.NoError(t, err)
 	require.Len(t, l.all, 1)
-	require.False(t, b.book.op.Steps[0].Subscription == nil)
+	require.NotNil(t, b.book.op.Steps[0].Subscription)
 }
 
 func TestASubscriptionThatIsGoneAfterItsDeletionWasSentIsDeleted(t *testing.T) {
-	b, l := vendorBench(t, node.StepDeleteSubscription, map[string]any{"id": "a"})
+	b, _ := vendorBench(t, node.StepDeleteSubscription, map[string]any{"id": "a"})
 	_, err := b.run()
 	require.True(t, final(err))
 	require.Equal(t, fault.SubscriptionNotFound, b.book.op.Steps[0].Cause)
 
-	b, l = vendorBench(t, node.StepDeleteSubscription, map[string]any{"id": "a"})
+	b, l := vendorBench(t, node.StepDeleteSubscription, map[string]any{"id": "a"})
 	l.add(node.SubscriptionOf(alerts))
 	l.answer = fault.New(fault.Unreachable, "node: %w", fault.NoAnswerError("no answer in time"))
 	_, err = b.run()

@@ -10,12 +10,15 @@ type Health struct {
 	Contact    time.Duration  // since any orchestrator or conductor reached Temporal last; below zero = none has
 	Conductors map[string]int // by state, one of States
 	Dead       []string       // the first MaxDead dead conductors, by name
-	DeadFor    time.Duration  // the longest time since the last heartbeat of a dead conductor,
-	LastDead   time.Duration  // and the shortest
-	Late       []Late         // the first MaxDead conductors that are late, by name: they are alive,
-	LateCount  int            // but have sent no heartbeat for longer than two intervals
-	DeadAfter  time.Duration  // from how long without a heartbeat on a conductor is dead
-	Processes  []Process      // by role and name
+	// DeadGroup is the conductor group of the first of them, and DeadDrivers its drivers, with commas between them.
+	DeadGroup, DeadDrivers string
+
+	DeadFor   time.Duration // the longest time since the last heartbeat of a dead conductor,
+	LastDead  time.Duration // and the shortest
+	Late      []Late        // the first MaxDead conductors that are late, by name: they are alive,
+	LateCount int           // but have sent no heartbeat for longer than two intervals
+	DeadAfter time.Duration // from how long without a heartbeat on a conductor is dead
+	Processes []Process     // by role and name
 }
 
 // Late is a conductor whose heartbeat is overdue.

@@ -211,7 +211,7 @@ func (s *System) conductors() Part {
 		trouble = append(trouble, fmt.Sprintf("%d of %d are dead: %s", dead, running+dead, some(s.Fleet.Dead, dead)))
 		p.Since = moment(s.Now.Add(-s.Fleet.DeadFor))
 		if len(lacks) == 0 {
-			p.Actions = append(p.Actions, Action{Do: StartConductor, Conductor: s.Fleet.Dead[0], Settings: s.Settings})
+			p.Actions = append(p.Actions, Action{Do: StartConductor, Conductor: s.Fleet.Dead[0], Group: s.Fleet.DeadGroup, Drivers: s.Fleet.DeadDrivers, Settings: s.Settings})
 		}
 		for _, name := range s.Fleet.Dead {
 			p.Actions = append(p.Actions, Action{Do: ForgetConductor, Conductor: name})

@@ -20,11 +20,13 @@ SELECT e.epoch, (extract(epoch FROM clock_timestamp() - e.reconciled_at) * 10000
 	(extract(epoch FROM outage_time(e.reconciled_at, @timeout)) * 1000000)::bigint, (extract(epoch FROM clock_timestamp() - w.contact_at) * 1000000)::bigint,
 	(SELECT jsonb_agg(x) FROM (
 		SELECT v.stopped, v.alive, v.draining, count(*) AS n, (array_agg(v.hostname ORDER BY v.hostname))[1:@named] AS names,
+			(array_agg(v.conductor_group ORDER BY v.hostname))[1] AS first_group,
+			(SELECT string_agg(k, ',' ORDER BY k) FROM jsonb_object_keys((array_agg(v.interfaces ORDER BY v.hostname))[1]) AS k) AS first_drivers,
 			(extract(epoch FROM clock_timestamp() - min(v.heartbeat_at)) * 1000000)::bigint AS silent,
 			(extract(epoch FROM clock_timestamp() - max(v.heartbeat_at)) * 1000000)::bigint AS last, count(*) FILTER (WHERE v.alive AND v.late) AS late,
 			(array_agg(jsonb_build_object('name', v.hostname, 'silent', (extract(epoch FROM clock_timestamp() - v.heartbeat_at) * 1000000)::bigint)
 				ORDER BY v.hostname) FILTER (WHERE v.alive AND v.late))[1:@named] AS who
-		  FROM (SELECT c.hostname, c.heartbeat_at, c.draining, c.stopped_at IS NOT NULL AS stopped, conductor_alive(c, w, @timeout) AS alive,
+		  FROM (SELECT c.hostname, c.conductor_group, c.interfaces, c.heartbeat_at, c.draining, c.stopped_at IS NOT NULL AS stopped, conductor_alive(c, w, @timeout) AS alive,
 			NOT heard(c.heartbeat_at, w, @late) AND NOT (w.gap_seen AND graced(c.heartbeat_at, w, @timeout)) AS late FROM conductors c) AS v
 		 GROUP BY 1, 2, 3) AS x),
 	(SELECT jsonb_agg(x) FROM (
@@ -43,6 +45,8 @@ func (s *Store) FleetHealth(ctx context.Context) (v coverage.Health, err error) 
 		Stopped, Alive, Draining bool
 		N                        int
 		Names                    []string
+		FirstGroup               string `json:"first_group"`
+		FirstDrivers             string `json:"first_drivers"`
 		Silent, Last             int64
 		Late                     int
 		Who                      []struct {
@@ -70,6 +74,9 @@ func (s *Store) FleetHealth(ctx context.Context) (v coverage.Health, err error) 
 			v.Late = append(v.Late, coverage.Late{Name: one.Name, Silent: fromMicros(one.Silent)})
 		}
 		if state == coverage.StateDead {
+			if len(v.Dead) == 0 {
+				v.DeadGroup, v.DeadDrivers = c.FirstGroup, c.FirstDrivers
+			}
 			v.Dead = append(v.Dead, c.Names...)
 			v.DeadFor, v.LastDead = fromMicros(c.Silent), fromMicros(c.Last)
 		}
