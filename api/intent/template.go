@@ -20,37 +20,28 @@ func TemplateSteps(b plan.StepBook, v any) ([]node.TemplateStep, error) {
 }
 
 // HideSteps replaces the secrets in the arguments of steps with the mask, and returns them. Where an argument has the mask, the secret
-// of known stays. steps is not changed.
+// of known stays. steps is not changed. The arguments of each step are masked on their own, because the name of a step may look like
+// that of a secret. Each name is there once.
 func HideSteps(steps []node.TemplateStep, known map[string]any) ([]node.TemplateStep, map[string]any, error) {
-	shown, secrets, err := MaskDict("steps", argsOf(steps), known)
-	if err != nil {
-		return nil, nil, err
+	out := make([]node.TemplateStep, len(steps))
+	all := map[string]any{}
+	for i, s := range steps {
+		shown, secrets, err := MaskDict("steps/"+s.Name(), s.Args, secret.Under(known, s.Name()))
+		if err != nil {
+			return nil, nil, err
+		}
+		secret.AddUnder(all, s.Name(), secrets)
+		s.Args = shown
+		out[i] = s
 	}
-	return withArgs(steps, shown), secrets, nil
+	return out, all, nil
 }
 
 // clearSteps are steps with their secrets in place.
 func clearSteps(steps []node.TemplateStep, secrets map[string]any) []node.TemplateStep {
-	return withArgs(steps, secret.Unmask(argsOf(steps), secrets))
-}
-
-// argsOf are the arguments of steps by the names of these, each of which is there once.
-func argsOf(steps []node.TemplateStep) map[string]any {
-	out := make(map[string]any, len(steps))
-	for _, s := range steps {
-		args := s.Args
-		if args == nil {
-			args = map[string]any{}
-		}
-		out[s.Name()] = args
-	}
-	return out
-}
-
-func withArgs(steps []node.TemplateStep, args map[string]any) []node.TemplateStep {
 	out := make([]node.TemplateStep, len(steps))
 	for i, s := range steps {
-		s.Args, _ = args[s.Name()].(map[string]any)
+		s.Args = secret.Unmask(s.Args, secret.Under(secrets, s.Name()))
 		out[i] = s
 	}
 	return out

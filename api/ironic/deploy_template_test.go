@@ -54,6 +54,23 @@ func TestDeployTemplates(t *testing.T) {
 	require.Equal(t, "Deploy template "+id+" could not be found.", b.Get(templates+"/"+id).Fails(404))
 }
 
+func TestAStepWhoseNameLooksLikeASecretKeepsItsArguments(t *testing.T) {
+	b := apitest.New(t).WithConductors()
+	step := func(name string) map[string]any {
+		return map[string]any{"interface": "bios", "step": name, "priority": 10, "args": map[string]any{"user": "me", "password": "hunter2"}}
+	}
+	body := b.Post(templates, map[string]any{"name": "CUSTOM_PW", "steps": []any{step("reset_password"), step("reset_credentials")}}).Is(201)
+	changed := b.Patch(templates+"/CUSTOM_PW", apitest.Replace("/steps/0/priority", 160)).Is(200)
+	for _, told := range []map[string]any{body, changed, b.Get(templates + "/CUSTOM_PW").Is(200)} {
+		for _, s := range told["steps"].([]any) {
+			require.Equal(t, map[string]any{"user": "me", "password": "******"}, s.(map[string]any)["args"])
+		}
+	}
+	kept, err := b.Store.DeployTemplate(t.Context(), body["uuid"].(string))
+	require.NoError(t, err)
+	require.Equal(t, map[string]any{"/bios.reset_password/password": "hunter2", "/bios.reset_credentials/password": "hunter2"}, kept.Hidden.Clear)
+}
+
 func TestDeployTemplatesAreRefused(t *testing.T) {
 	b := apitest.New(t).WithConductors()
 	id := b.Post(templates, map[string]any{"name": "CUSTOM_A", "steps": []any{biosStep(1)}}).Is(201)["uuid"].(string)

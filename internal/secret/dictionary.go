@@ -58,6 +58,25 @@ func Unmask(shown, secrets map[string]any) map[string]any {
 	return out
 }
 
+// Under returns those of the secrets that lie under key, by JSON pointers that begin there.
+func Under(secrets map[string]any, key string) map[string]any {
+	out := map[string]any{}
+	prefix := "/" + escape(key)
+	for path, v := range secrets {
+		if rest, ok := strings.CutPrefix(path, prefix); ok && strings.HasPrefix(rest, "/") {
+			out[rest] = v
+		}
+	}
+	return out
+}
+
+// AddUnder adds secrets to all, as those that lie under key.
+func AddUnder(all map[string]any, key string, secrets map[string]any) {
+	for path, v := range secrets {
+		all["/"+escape(key)+path] = v
+	}
+}
+
 func maskMap(m map[string]any, path string, depth int, secrets map[string]any) map[string]any {
 	out := make(map[string]any, len(m))
 	for k, v := range m {
