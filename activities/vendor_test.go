@@ -205,13 +205,13 @@ func TestSubscriptionsAreReadWithoutSecrets(t *testing.T) {
 
 	l := &listener{}
 	b.machine.vendor = l
-	one := l.add(node.EventSubscription{Destination: "https://me:hunter2@listener/events?token=hunter3", Protocol: "Redfish"})
+	one := l.add(node.EventSubscription{Destination: "https://me:hunter2@listener:8443/services/hunter4?token=hunter3", Protocol: "Redfish"})
 	got, err := read(conductor.ReadInput{Node: uuid, What: node.ReadSubscriptions})
 	require.NoError(t, err)
 	require.Equal(t, &node.EventSubscriptions{Path: "/subscriptions", Members: []string{one.Path}}, got.Subscriptions)
 	got, err = read(conductor.ReadInput{Node: uuid, What: node.ReadSubscription, ID: one.ID})
 	require.NoError(t, err)
-	require.Equal(t, "https://******@listener/events?token=******", got.Subscription.Destination)
+	require.Equal(t, "https://listener:8443/******", got.Subscription.Destination)
 	_, err = read(conductor.ReadInput{Node: uuid, What: node.ReadSubscription, ID: "z"})
 	require.ErrorContains(t, err, "there is no z")
 }

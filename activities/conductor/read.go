@@ -86,7 +86,7 @@ func readBoot(ctx context.Context, session bmc.BootDevice, what node.Reading) (o
 func readSubscriptions(ctx context.Context, session bmc.Subscriber, in ReadInput) (out node.BMCReading, err error) {
 	if in.What == node.ReadSubscription {
 		one, err := session.Subscription(ctx, in.ID)
-		one.Destination, one.Context = mask.URLs(one.Destination), mask.URLs(one.Context)
+		one.Destination, one.Context = mask.Path(one.Destination), mask.URLs(one.Context)
 		out.Subscription = &one.EventSubscription
 		return out, err
 	}
