@@ -43,7 +43,7 @@ func heldBy(reservation string, o *client.Holder) string {
 		return reservation
 	}
 	by := o.State
-	if slices.Contains(worked, node.Phase(o.State)) {
+	if slices.Contains(worked, node.Phase(o.State)) && reservation != "operation-"+o.ID { // which it is where no conductor is alive
 		by = cmp.Or(reservation, o.State)
 	}
 	return fmt.Sprintf("%s, operation %s", by, o.ID)
