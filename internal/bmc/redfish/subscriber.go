@@ -2,6 +2,7 @@ package redfish
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"path"
@@ -161,16 +162,25 @@ func (s *session) create(ctx context.Context, want node.EventSubscription, heade
 }
 
 // newest returns the subscription with the destination of created that the BMC lists last, for a BMC that has not said where the new
-// one is.
+// one is. The BMC has accepted the request, so no error may mean that it has certainly not carried it out: a list that can't be read
+// counts as an answer that was lost, after which the caller looks for the new one, and a list without it as fault.OutcomeUnknown.
 func (s *session) newest(ctx context.Context, collection string, created bmc.Subscription) (bmc.Subscription, error) {
 	all, err := s.readSubscriptions(ctx, collection)
+	var end *cancelledRequest
+	switch {
+	case errors.As(err, &end):
+		return created, err
+	case err != nil:
+		lost := &lostAnswer{sent: true, text: "the BMC has accepted the subscription without saying where it is, and does not list it: " + err.Error()}
+		return created, fault.New(fault.Unreachable, "%w", lost)
+	}
 	for _, one := range all {
 		if one.Destination == created.Destination {
 			created = one
 		}
 	}
-	if err == nil && created.ID == "" {
-		err = fault.New(fault.Refused, "the BMC has accepted the subscription, and lists none with this destination")
+	if created.ID == "" {
+		err = fault.New(fault.OutcomeUnknown, "the BMC has accepted the subscription, and lists none with this destination")
 	}
 	return created, err
 }

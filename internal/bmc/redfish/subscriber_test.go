@@ -102,6 +102,44 @@ func TestASubscriptionThatTheBMCRefuses(t *testing.T) {
 	requireFault(t, err, fault.Refused, "no service of events")
 }
 
+// What the BMC has accepted may be there, whatever it answers afterwards: nobody may send it again without looking.
+func TestASubscriptionThatWasAcceptedWithoutALocation(t *testing.T) {
+	const service, list = "/redfish/v1/EventService", "/redfish/v1/EventService/Subscriptions"
+	want := node.EventSubscription{Destination: "https://listener.example.org/hunter2", Protocol: "Redfish", EventTypes: []string{"Alert"}}
+	for name, c := range map[string]struct {
+		fault http.HandlerFunc // of the list after it
+		kind  fault.Kind
+	}{
+		"a list that is refused":     {answer(400), fault.Unreachable},
+		"a list that is forbidden":   {answer(403), fault.Unreachable},
+		"a list of a busy BMC":       {answer(429), fault.Unreachable},
+		"a list of a broken BMC":     {answer(500), fault.Unreachable},
+		"a list that is cut":         {cut, fault.Unreachable},
+		"a list that is not of JSON": {raw("<"), fault.Unreachable},
+		"a list without it":          {raw(`{"Members": []}`), fault.OutcomeUnknown},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t)
+			f.set("/redfish/v1/", map[string]any{
+				"Systems": link("/redfish/v1/Systems"), "EventService": link(service),
+				"Links": map[string]any{"Sessions": link("/redfish/v1/SessionService/Sessions")},
+			})
+			f.set(service, map[string]any{"ServiceEnabled": true, "Subscriptions": link(list)})
+			f.on(http.MethodPost, list, func(w http.ResponseWriter, _ *http.Request) bool {
+				w.WriteHeader(http.StatusCreated)
+				return true
+			})
+			f.on(http.MethodGet, list, func(w http.ResponseWriter, r *http.Request) bool { c.fault(w, r); return true })
+			_, err := talk(t, newDriver(t, quick()), f.info(nil)).CreateSubscription(t.Context(), want, nil)
+			requireFault(t, err, c.kind, "accepted the subscription")
+			require.False(t, bmc.IsNotSent(err), "%v", err)
+			require.Equal(t, 1, f.count("POST "+list))
+			require.NotContains(t, err.Error(), "hunter2")
+		})
+	}
+}
+
 func TestAllVirtualDrivesOfAKindAreEmptied(t *testing.T) {
 	rack := startRack(t, sim.Config{})
 	s := talk(t, newDriver(t, quick()), listed(t, rack).info())
