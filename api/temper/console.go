@@ -14,6 +14,7 @@ type shownConsole struct {
 	NodeName  any    `json:"node_name"`
 	Enabled   bool   `json:"enabled"`
 	Conductor any    `json:"conductor"` // that holds it; null = no live one does
+	Claim     any    `json:"claim"`     // number of this holding: a new one each time that a conductor begins to hold the console; null = none does
 	URL       any    `json:"url"`       // null = no conductor listens
 	Error     any    `json:"error"`     // null = the last try to listen or to open the BMC's console succeeded, or there was none
 	ErrorAt   any    `json:"error_at"`
@@ -35,7 +36,7 @@ func (s *Server) getNodeConsole(c *gin.Context) (int, any, error) {
 	}
 	return http.StatusOK, shownConsole{
 		NodeUUID: n.UUID, NodeName: format.OrNull(n.Name), Enabled: n.ConsoleEnabled,
-		Conductor: format.OrNull(held.Conductor), URL: format.OrNull(held.URL()),
+		Conductor: format.OrNull(held.Conductor), Claim: format.NumberOrNull(int(held.Claim)), URL: format.OrNull(held.URL()),
 		Error: format.OrNull(held.Error), ErrorAt: format.Timestamp(held.ErrorAt), NextAt: format.Timestamp(held.NextAt),
 	}, nil
 }

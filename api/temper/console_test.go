@@ -15,7 +15,7 @@ func TestTheConsoleOfANodeIsShown(t *testing.T) {
 	c1 := node.Host{Name: "c1", Incarnation: b.Conductor("c1", "", "ipmi")}
 	uuid := b.Post("/v1/nodes", map[string]any{"driver": "ipmi", "name": "n1", "driver_info": map[string]any{"ipmi_address": "192.0.2.7"}}).Is(201)["uuid"].(string)
 	const path = "/temper/v1/nodes/n1/console"
-	want := map[string]any{"node_uuid": uuid, "node_name": "n1", "enabled": false, "conductor": nil, "url": nil, "error": nil, "error_at": nil, "next_at": nil}
+	want := map[string]any{"node_uuid": uuid, "node_name": "n1", "enabled": false, "conductor": nil, "claim": nil, "url": nil, "error": nil, "error_at": nil, "next_at": nil}
 	require.Equal(t, want, b.Get(path).Is(200))
 	why := func() string { return b.Get("/temper/v1/nodes/n1/why").Is(200)["text"].(string) }
 	require.NotContains(t, why(), "console")
@@ -38,7 +38,7 @@ func TestTheConsoleOfANodeIsShown(t *testing.T) {
 		require.Len(t, kept, 1)
 	}
 	save("", 0)
-	want["conductor"], want["url"] = "c1", "tcp://192.0.2.1:10000"
+	want["conductor"], want["claim"], want["url"] = "c1", float64(claimed[0].Claim), "tcp://192.0.2.1:10000"
 	require.Equal(t, want, b.Get(path).Is(200))
 	require.NotContains(t, why(), "console")
 

@@ -95,6 +95,12 @@ func newConsoleShow(s *session) *cobra.Command {
 // another one has its nodes.
 const consoleWait = time.Minute
 
+// consoleDialer connects to conductors. It finds out soon that one is not there, or not any more.
+var consoleDialer = net.Dialer{
+	Timeout:         3 * time.Second,
+	KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 10 * time.Second, Interval: 5 * time.Second, Count: 3},
+}
+
 // consoleLine is the connection to the console of a node at whatever conductor holds it.
 type consoleLine struct {
 	ctx  context.Context // ends with Close
@@ -105,12 +111,12 @@ type consoleLine struct {
 
 	mu   sync.Mutex
 	conn net.Conn
-	at   string // the conductor at its other end
+	at   int64 // the claim of the conductor at its other end
 }
 
 // connect connects to the conductor that the API names. If none holds the console, it asks again for consoleWait.
 func (l *consoleLine) connect() error {
-	before := l.conductor()
+	before := l.claim()
 	_, err := backoff.Retry(l.ctx, func() (net.Conn, error) {
 		at, err := l.find(l.ctx, l.name)
 		switch {
@@ -121,16 +127,15 @@ func (l *consoleLine) connect() error {
 		case at.URL == "":
 			return nil, fmt.Errorf("no conductor holds the console of node %s%s", l.name, table.Optional(": ", at.Error))
 		}
-		var d net.Dialer
-		conn, err := d.DialContext(l.ctx, "tcp", strings.TrimPrefix(at.URL, "tcp://"))
+		conn, err := consoleDialer.DialContext(l.ctx, "tcp", strings.TrimPrefix(at.URL, "tcp://"))
 		if err != nil {
 			return nil, fmt.Errorf("connect to conductor %s, which holds the console of node %s: %w", at.Conductor, l.name, err)
 		}
-		if at.Conductor == before {
+		if at.Claim == before {
 			_ = conn.Close()
-			return nil, backoff.Permanent(errors.New("the conductor has ended the connection"))
+			return nil, l.refused(before)
 		}
-		l.set(conn, at.Conductor)
+		l.set(conn, at.Claim)
 		return conn, nil
 	}, backoff.WithBackOff(backoff.NewConstantBackOff(time.Second)), backoff.WithMaxElapsedTime(consoleWait))
 	if l.ctx.Err() != nil {
@@ -139,7 +144,18 @@ func (l *consoleLine) connect() error {
 	return err
 }
 
-func (l *consoleLine) set(conn net.Conn, at string) {
+// refused returns why the connection does not go on with a conductor that listens: it has ended the connection itself, for example
+// because nothing was sent for too long. The API still names the claim of a conductor that has died. If something listens there
+// nevertheless, it has been started again and has claimed the console anew.
+func (l *consoleLine) refused(before int64) error {
+	err := errors.New("the conductor has ended the connection")
+	if at, failed := l.find(l.ctx, l.name); failed == nil && at.Claim != before {
+		return err
+	}
+	return backoff.Permanent(err)
+}
+
+func (l *consoleLine) set(conn net.Conn, at int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.conn, l.at = conn, at
@@ -151,7 +167,7 @@ func (l *consoleLine) current() net.Conn {
 	return l.conn
 }
 
-func (l *consoleLine) conductor() string {
+func (l *consoleLine) claim() int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.at

@@ -12,14 +12,15 @@ import (
 	"go.temper.dev/temper/internal/client"
 )
 
-// A console is continued at the conductor that takes it over, and ends when its conductor ends it.
+// A console is continued at the conductor that takes it over, and at its own one if that holds it anew. It ends when its conductor
+// ends it.
 func TestAConsoleIsContinuedAtTheNextConductor(t *testing.T) {
-	at := make(chan client.Console, 3)
-	listen := func(conductor string) net.Listener {
+	at := make(chan client.Console, 4)
+	listen := func(conductor string, claim int64) net.Listener {
 		l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // a test
 		require.NoError(t, err)
 		t.Cleanup(func() { _ = l.Close() })
-		at <- client.Console{Enabled: true, Conductor: conductor, URL: "tcp://" + l.Addr().String()}
+		at <- client.Console{Enabled: true, Conductor: conductor, Claim: claim, URL: "tcp://" + l.Addr().String()}
 		return l
 	}
 	accept := func(l net.Listener) net.Conn {
@@ -38,7 +39,7 @@ func TestAConsoleIsContinuedAtTheNextConductor(t *testing.T) {
 	var told bytes.Buffer
 	l := &consoleLine{name: "n1", tell: &told, find: func(context.Context, string) (client.Console, error) { return <-at, nil }}
 	l.ctx, l.end = context.WithCancel(t.Context())
-	first := listen("c1")
+	first := listen("c1", 1)
 	require.NoError(t, l.connect())
 	conn := accept(first)
 	_, err := l.Write([]byte("ls\r"))
@@ -46,21 +47,33 @@ func TestAConsoleIsContinuedAtTheNextConductor(t *testing.T) {
 	receive(conn, "ls\r")
 
 	at <- client.Console{Enabled: true} // nobody holds it for a moment
-	second := listen("c2")
-	require.NoError(t, conn.Close())
-	read := make(chan string, 1)
-	go func() {
-		got := make([]byte, 7)
-		_, _ = io.ReadFull(l, got)
-		read <- string(got)
-	}()
-	conn = accept(second)
-	_, err = io.WriteString(conn, "login: ")
-	require.NoError(t, err)
-	require.Equal(t, "login: ", <-read)
-	require.Contains(t, told.String(), "connected again")
+	continues := func(at net.Listener) {
+		t.Helper()
+		require.NoError(t, conn.Close())
+		read := make(chan string, 1)
+		go func() {
+			got := make([]byte, 7)
+			_, _ = io.ReadFull(l, got)
+			read <- string(got)
+		}()
+		conn = accept(at)
+		_, err := io.WriteString(conn, "login: ")
+		require.NoError(t, err)
+		require.Equal(t, "login: ", <-read)
+		require.Contains(t, told.String(), "connected again")
+		told.Reset()
+	}
+	continues(listen("c2", 2))
+	continues(listen("c2", 3))
 
-	again := listen("c2")
+	// It was started again right after the API was asked.
+	old := listen("c2", 3)
+	at <- client.Console{Enabled: true, Conductor: "c2", Claim: 4}
+	continues(listen("c2", 4))
+	_ = accept(old)
+
+	again := listen("c2", 4)
+	at <- client.Console{Enabled: true, Conductor: "c2", Claim: 4}
 	require.NoError(t, conn.Close())
 	_, err = l.Read(make([]byte, 1))
 	require.ErrorContains(t, err, "the conductor has ended the connection")

@@ -14,6 +14,7 @@ type Console struct {
 	NodeName  string     `json:"node_name"`
 	Enabled   bool       `json:"enabled"`
 	Conductor string     `json:"conductor"` // "" = no live one holds it
+	Claim     int64      `json:"claim"`     // another one each time that a conductor begins to hold it
 	URL       string     `json:"url"`       // tcp://HOST:PORT; "" = no conductor listens
 	Error     string     `json:"error"`
 	ErrorAt   *time.Time `json:"error_at"`

@@ -32,6 +32,7 @@ func (n *Node) ConsolePort() int {
 // Console is what the conductor that holds the console of a node tells of it. The zero value means that no live conductor holds it.
 type Console struct {
 	Conductor string
+	Claim     int64      // of ConsoleHeld: a new one each time that a conductor begins to hold the console
 	Address   string     // host:port at which the conductor listens; "" = it could not
 	Error     string     // why the last try to listen or to open the BMC's console failed; "" = it did not
 	ErrorAt   *time.Time // of Error

@@ -43,7 +43,7 @@ func queueConsole(b *pgx.Batch, id int64, on bool, user string) {
 
 // Only consoles whose holder is alive count, so that no address of a dead conductor is told.
 const consoleSQL = `
-SELECT k.conductor, k.address, k.error, k.error_at, k.next_at
+SELECT k.conductor, k.claim, k.address, k.error, k.error_at, k.next_at
   FROM consoles k JOIN nodes n ON n.id = k.node_id
   JOIN conductors c ON c.hostname = k.conductor AND c.incarnation = k.incarnation CROSS JOIN witness w
  WHERE k.node_id = @id AND n.console_enabled AND conductor_alive(c, w, @timeout)`
@@ -52,7 +52,7 @@ SELECT k.conductor, k.address, k.error, k.error_at, k.next_at
 // holds it.
 func (s *Store) Console(ctx context.Context, id int64) (c node.Console, err error) {
 	_, err = s.one(ctx, "read a console", consoleSQL, args{"id": id, "timeout": micros(s.conductorTimeout)}, func(r pgx.Row) error {
-		return r.Scan(&c.Conductor, &c.Address, &c.Error, &c.ErrorAt, &c.NextAt)
+		return r.Scan(&c.Conductor, &c.Claim, &c.Address, &c.Error, &c.ErrorAt, &c.NextAt)
 	})
 	return c, err
 }

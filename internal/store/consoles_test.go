@@ -78,7 +78,7 @@ func TestOneConductorAtATimeHoldsAConsole(t *testing.T) {
 	require.NoError(t, s.ReleaseConsoles(t.Context(), map[int64]int64{n.ID: first[0].Claim}))
 	told, err = s.Console(t.Context(), n.ID)
 	require.NoError(t, err)
-	require.Equal(t, node.Console{Conductor: "c2", Address: "192.0.2.1:1"}, told)
+	require.Equal(t, node.Console{Conductor: "c2", Claim: second[0].Claim, Address: "192.0.2.1:1"}, told)
 
 	require.NoError(t, s.StopConductor(t.Context(), "c2", c2.Incarnation))
 	told, err = s.Console(t.Context(), n.ID)
