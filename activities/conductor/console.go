@@ -20,6 +20,7 @@ import (
 type heldConsole struct {
 	node.ConsoleHeld
 	keeper    *Consoles
+	claimed   time.Time
 	listener  net.Listener // nil = no port was free
 	retry     time.Time    // when that is tried again
 	cancel    context.CancelFunc
@@ -29,6 +30,13 @@ type heldConsole struct {
 	state   node.ConsoleState // as it was told last
 	session bmc.Session       // the conversation in which the BMC's console is open
 }
+
+// leftBehind is how long after its claim a holder may take the console from a session that the holder before it has left at the BMC.
+// BMCs end a session 60 s after its last packet (IPMI 2.0, 6.12.15). A session that has the console later is somebody else's.
+const leftBehind = 2 * time.Minute
+
+// left reports whether a session that has the console may be that of the holder before. The caller has locked mu.
+func (h *heldConsole) left() bool { return h.Left && time.Since(h.claimed) < leftBehind }
 
 // confirm notes that the claim was the newest at some time after at.
 func (h *heldConsole) confirm(at time.Time) { h.confirmed.Store(&at) }
@@ -110,7 +118,7 @@ func (h *heldConsole) openIn(ctx context.Context, s bmc.Session) (bmc.Console, e
 	}
 	c, err := s.OpenConsole(ctx)
 	h.mu.Lock()
-	left := h.Left
+	left := h.left()
 	h.mu.Unlock()
 	if !left || !errors.Is(err, bmc.ErrConsoleInUse) {
 		return c, err
@@ -124,7 +132,7 @@ func (h *heldConsole) openIn(ctx context.Context, s bmc.Session) (bmc.Console, e
 // failed records why the console could not be opened, or has ended.
 func (h *heldConsole) failed(ctx context.Context, err error, pause time.Duration) {
 	h.keeper.Log.Warn("a console has failed", zap.String("node", h.UUID), zap.Duration("tried again after", pause), zap.Error(err))
-	h.note(ctx, func(s *node.ConsoleState) { s.Error, s.Pause, s.Session = fault.Text(err), pause, h.Left })
+	h.note(ctx, func(s *node.ConsoleState) { s.Error, s.Pause, s.Session = fault.Text(err), pause, h.left() })
 }
 
 // ended records that no session has the console of the BMC any more.
@@ -140,7 +148,7 @@ func (h *heldConsole) ended(ctx context.Context) {
 // check returns console.ErrClosed if another conductor may hold the console. It asks the database only if that has not confirmed the
 // claim for so long that this conductor may have counted as dead.
 func (h *heldConsole) check(ctx context.Context) error {
-	if time.Since(*h.confirmed.Load()) < h.keeper.Timeout {
+	if time.Since(*h.confirmed.Load()) < h.keeper.Timeout-h.keeper.Heartbeat {
 		return nil
 	}
 	return h.save(ctx, func(*node.ConsoleState) {})

@@ -44,12 +44,14 @@ type Consoles struct {
 	Address netip.Addr         // where it listens, and where clients find it
 	Ports   console.Ports      // for consoles whose node fixes no port
 	Idle    time.Duration      // after which time without a byte a client is disconnected; 0 = never
-	Timeout time.Duration      // after which time without contact to the database others may hold its consoles
-	Log     *zap.Logger
+	// Timeout is after which time without a heartbeat of the conductor others may hold its consoles. Heartbeat is the time between
+	// two: at each contact to the database the last one may be that old.
+	Timeout, Heartbeat time.Duration
+	Log                *zap.Logger
 
 	host node.Host
 	held map[int64]*heldConsole // by node; only Keep uses it
-	ends sync.WaitGroup         // of the relays
+	ends *sync.WaitGroup        // of the relays that this call of Keep has begun
 }
 
 // Keep holds consoles until ctx ends; then it gives them back.
@@ -59,6 +61,8 @@ func (c *Consoles) Keep(ctx context.Context, incarnation int64) {
 		return
 	}
 	c.host, c.held = node.Host{Name: c.Self.Hostname, Incarnation: incarnation}, map[int64]*heldConsole{}
+	ends := &sync.WaitGroup{} // that of the call before may still be waited for
+	c.ends = ends
 	look := time.NewTicker(consoleLook)
 	defer look.Stop()
 	for ctx.Err() == nil {
@@ -76,7 +80,7 @@ func (c *Consoles) Keep(ctx context.Context, incarnation int64) {
 		c.Log.Warn("the consoles could not be given back", zap.Error(err))
 	}
 	ended := make(chan struct{})
-	go func() { defer close(ended); c.ends.Wait() }()
+	go func() { defer close(ended); ends.Wait() }()
 	select {
 	case <-ended:
 	case <-release.Done(): // a BMC that does not answer ends the session by itself after a minute
@@ -150,7 +154,7 @@ func (c *Consoles) hold(ctx context.Context, ids []int64) error {
 	}
 	states := make([]node.ConsoleState, len(claimed))
 	for i, claim := range claimed {
-		h := &heldConsole{ConsoleHeld: claim, keeper: c}
+		h := &heldConsole{ConsoleHeld: claim, keeper: c, claimed: sent}
 		h.confirm(sent)
 		states[i] = h.listen(used)
 		c.held[claim.ID] = h

@@ -118,7 +118,8 @@ func runConductor(ctx context.Context, p *process, r *config.Conductor) error {
 	if err != nil {
 		return err
 	}
-	consoles.Store, consoles.Drivers, consoles.Self, consoles.Timeout, consoles.Log = db, hardware, self, r.ConductorHeartbeatTimeout, p.log.Named("console")
+	consoles.Store, consoles.Drivers, consoles.Self, consoles.Log = db, hardware, self, p.log.Named("console")
+	consoles.Timeout, consoles.Heartbeat = r.ConductorHeartbeatTimeout, r.ConductorHeartbeatInterval
 	w := &worker.Conductor{
 		Client: c, Reconciliation: rec, Registry: db, Interval: r.ConductorHeartbeatInterval, Timeout: r.ConductorHeartbeatTimeout,
 		StopGrace: workTime(r.ShutdownGrace), Log: p.log, Started: func() { p.ready("", healthOf(dependenciesOf(db, c, r.Temporal.Address))) },
