@@ -81,7 +81,7 @@ func TestTheStatusNamesThePartThatIsBroken(t *testing.T) {
 	b.Kill("c1")
 	conductors := partsOf(b.Get("/temper/v1/status").Is(200))["conductors"]
 	require.Equal(t, "1 of 2 are dead: c1", conductors["message"])
-	require.Equal(t, "temper conductor --name c1", conductors["help"].([]any)[0].(map[string]any)["command"])
+	require.Equal(t, "temper conductor --name c1 --enabled-drivers fake-hardware,redfish", conductors["help"].([]any)[0].(map[string]any)["command"])
 	forget := conductors["help"].([]any)[1].(map[string]any)
 	require.Equal(t, []any{"temper conductor forget c1", "DELETE", "/temper/v1/conductors/c1"}, []any{forget["command"], forget["method"], forget["path"]})
 	b.Kill("c2")

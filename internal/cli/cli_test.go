@@ -210,6 +210,7 @@ func TestEveryCommandHelps(t *testing.T) {
 func TestEveryExampleIsRight(t *testing.T) {
 	t.Chdir(t.TempDir())
 	require.NoError(t, os.WriteFile("secret.json", []byte(`{"redfish_password":"x"}`), 0o600))
+	require.NoError(t, os.WriteFile("subscription.yaml", []byte("Destination: https://events.example.org\n"), 0o600))
 	for _, c := range clients(newTestRoot()) {
 		example := strings.ReplaceAll(c.Example, "\\\n", " ")
 		for line := range strings.Lines(example) {
@@ -285,6 +286,9 @@ func TestWhatIsEmptyIsRefusedBeforeAnythingIsAsked(t *testing.T) {
 			c.Flags().VisitAll(func(f *pflag.Flag) {
 				if len(f.Annotations[cobra.BashCompOneRequiredFlag]) > 0 {
 					args = append(args, "--"+f.Name, "x")
+				}
+				if group := f.Annotations["cobra_annotation_one_required"]; len(group) > 0 && strings.HasPrefix(group[0], f.Name+" ") {
+					args = append(args, "--"+f.Name, "[]")
 				}
 			})
 			require.ErrorContains(t, ask(t, api, "", args...).failed, "a name or uuid is missing: "+strings.Trim(strings.Fields(c.Use)[1], "[].")+" is empty")

@@ -17,13 +17,15 @@ import (
 func TestANodeIsReadAsItWasWritten(t *testing.T) {
 	t.Parallel()
 	s := open(t)
+	chassis := &node.Chassis{Record: node.Record{UUID: someUUID()}}
+	require.NoError(t, s.CreateChassis(t.Context(), chassis))
 	want := &node.Node{
 		Name: "node-0", Driver: "redfish", Interfaces: map[string]string{"power": "redfish"},
 		DriverInfo: map[string]any{"redfish_address": "https://10.0.0.1"}, DriverInternalInfo: map[string]any{"x": "y"},
 		Properties: map[string]any{"cpus": 8.0}, Extra: map[string]any{"list": []any{"a", 1.0}},
 		InstanceInfo: map[string]any{"image_source": "http://x/y"}, NetworkData: map[string]any{},
 		ConductorGroup: "rack-1", ResourceClass: "gold", Owner: "o", Lessee: "l", Description: "d", Shard: "s",
-		ParentNode: someUUID(), ChassisUUID: someUUID(), InstanceUUID: someUUID(), InstanceName: "vm-1",
+		ParentNode: someUUID(), ChassisUUID: chassis.UUID, InstanceUUID: someUUID(), InstanceName: "vm-1",
 		ProvisionState: node.Manageable, AutomatedClean: ptr(false), Protected: true, ProtectedReason: "why",
 		Retired: true, RetiredReason: "old", DisablePowerOff: true, Maintenance: true, MaintenanceReason: "fan",
 		RAIDConfig: map[string]any{}, TargetRAIDConfig: map[string]any{"logical_disks": []any{}},

@@ -33,20 +33,24 @@ func (k kind) inspector() string { return cmp.Or(k.inspectBy, "redfish") }
 
 // columns are the kinds of operation that the matrix tries, in the order of a node's life.
 var columns = []node.OperationKind{
-	node.KindManage, node.KindProvide, node.KindClean, node.KindInspect, node.KindDeploy, node.KindRebuild, node.KindUndeploy,
-	node.KindRescue, node.KindUnrescue, node.KindPower,
+	node.KindManage, node.KindProvide, node.KindClean, node.KindInspect, node.KindDeploy, node.KindRebuild, node.KindUndeploy, node.KindPower,
 	node.KindBootDevice, node.KindNMI,
 }
 
 // notTried says why a kind of operation has no column.
 var notTried = map[node.OperationKind]string{
 	node.KindUndo:           "nobody asks for one; reconciliation opens it in the rows whose operations leave something undone",
+	node.KindRescue:         "it boots the agent as an inspection does; tests of package activities lose the answer of the agent's last command and repeat it",
+	node.KindUnrescue:       "it is the last step of a deploy",
 	node.KindVendorPassthru: "its steps send one request each, in the way of a boot device, an NMI or an ejection; tests of package activities lose its answers and repeat it",
 }
 
 // stepsNotTried says why no operation of the matrix has a step.
 var stepsNotTried = func() map[string]string {
-	out := map[string]string{"management.undo": notTried[node.KindUndo], "rescue.rescue": "only fake hardware plans it"}
+	out := map[string]string{"management.undo": notTried[node.KindUndo], "rescue.rescue": "only fake hardware plans it", "rescue.unrescue": notTried[node.KindUnrescue]}
+	for _, step := range []string{"rescue.boot_agent", "rescue.finalize_rescue"} {
+		out[step] = notTried[node.KindRescue]
+	}
 	for _, step := range []string{
 		"deploy.erase_devices_express", "bios.apply_configuration", "bios.factory_reset", "firmware.update", "raid.apply_configuration",
 		"raid.create_configuration", "raid.delete_configuration", node.StepHold, node.StepWait, node.StepPowerOn, node.StepPowerOff, node.StepReboot,
@@ -77,8 +81,6 @@ var kinds = []kind{
 	{name: "deploy", column: node.KindDeploy, from: node.Available, to: node.Active, verb: "active"},
 	{name: "rebuild", column: node.KindRebuild, from: node.Active, on: true, to: node.Active, verb: "rebuild"},
 	{name: "undeploy", column: node.KindUndeploy, from: node.Active, on: true, to: node.Available, verb: "deleted"},
-	{name: "rescue", column: node.KindRescue, from: node.Active, on: true, to: node.Rescue, verb: "rescue"},
-	{name: "unrescue", column: node.KindUnrescue, from: node.Rescue, on: true, to: node.Active, verb: "unrescue"},
 	{name: "power on", column: node.KindPower, from: node.Manageable, to: node.Manageable, power: node.PowerOn},
 	{name: "power off", column: node.KindPower, from: node.Active, on: true, to: node.Active, power: node.PowerOff},
 	{name: "soft power off", column: node.KindPower, from: node.Active, on: true, to: node.Active, power: node.SoftPowerOff},
@@ -120,9 +122,6 @@ var changes = map[string][]string{
 	"deploy.tear_down":                nil,
 	"inspect.boot_agent":              boots,
 	"inspect.tear_down":               {"ForceOff", "eject"},
-	"rescue.boot_agent":               boots,
-	"rescue.finalize_rescue":          {"rescue.finalize_rescue"},
-	"rescue.unrescue":                 {"eject", "On"},
 	"power.on":                        {"On"},
 	"power.off":                       {"ForceOff"},
 	"power.soft_off":                  {"GracefulShutdown"},
