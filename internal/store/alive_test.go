@@ -77,8 +77,8 @@ func (c *clocked) pass(d time.Duration) {
 // run lets time pass in which a witness writes and reaches Temporal.
 func (c *clocked) run(d time.Duration, alive ...string) {
 	c.t.Helper()
-	for ; d > 0; d -= 3 * time.Second {
-		c.pass(min(d, 3*time.Second))
+	for ; d > 0; d -= time.Second { // so that a machine that stands still for some seconds makes no gap between two witnesses
+		c.pass(min(d, time.Second))
 		c.witness(true)
 		c.beat(true, alive...)
 	}
