@@ -58,10 +58,15 @@ func TestALongCommandIsNotGivenUpForBlinksThatAddUp(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, node.KindClean, node.CleanWait, bmc.PowerOn, direct, plan.Options{DisableRamdisk: true})
 			b.withAgent(c.answer)
+			b.book.op.StepWait = &node.Wait{For: node.WaitCommand, Since: b.book.op.Steps[0].Issued.At}
 			for i := 1; i <= conductor.StepLimit; i++ {
 				_, err := b.run()
 				require.Error(t, err)
 				require.Equal(t, c.last && i == conductor.StepLimit, final(err), "failure %d: %v", i, err)
+				if w := b.book.op.StepWait; !final(err) {
+					require.True(t, w.Until.After(time.Now()), "the end is told")
+					require.Less(t, time.Until(*w.Until), 2*time.Minute)
+				}
 			}
 		})
 	}

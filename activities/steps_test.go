@@ -624,6 +624,8 @@ func TestTheDeadlineOfTheAgentStaysAsItWasTold(t *testing.T) {
 		}
 		require.Equal(t, told, *b.book.op.WaitingUntil)
 		require.Equal(t, told, *b.book.op.StepWait.Until)
+		require.Equal(t, b.book.op.StepWait.Since.Add(told.Sub(b.book.op.StepWait.Since)/node.CallShare), *b.book.op.StepWait.LateAt)
+		require.Equal(t, fault.AgentNeverCalled, b.book.op.StepWait.LateCause)
 		require.Equal(t, told, *r.Until)
 	}
 }

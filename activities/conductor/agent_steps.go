@@ -100,6 +100,9 @@ func (t *task) sentCommand(step *node.Step, o agent.Order, lost error) {
 		t.waitForCommand(step, o)
 	}
 	if lost != nil {
+		if t.op.StepWait.Until == nil { // it is sent again until then
+			t.triesUntil(step, node.StallLimit)
+		}
 		t.missed(lost)
 	}
 }

@@ -115,5 +115,7 @@ func (t *task) waitForCall(until time.Time) {
 	if had := t.op.StepWait; had != nil && had.For == node.WaitCall {
 		since = had.Since
 	}
-	t.waitFor(node.Wait{For: node.WaitCall, Subject: name, Since: since, Until: &until})
+	w := node.Wait{For: node.WaitCall, Subject: name, Since: since.UTC(), Until: &until}
+	w.ExpectCall(t.op.UsualUntil)
+	t.waitFor(w)
 }

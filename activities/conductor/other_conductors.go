@@ -54,7 +54,7 @@ func (t *task) handToAnother(ctx context.Context, err error) bool {
 	failed.step.ClearDeaths()
 	t.timeSilence(failed.step, failed.err)
 	if isAgentSilence(failed.err) { // who tries next knows that, too
-		t.waitAfterFailure(failed.step, failed.err)
+		t.waitAfterFailure(failed.step, failed.err, 0)
 	}
 	if failed.step.SilentSince != nil {
 		t.waitForAnswer(failed.step)

@@ -243,7 +243,7 @@ func (t *task) recordFailure(err error) error {
 		at := time.Now().UTC()
 		step.State, step.EndedAt, t.op.UsualUntil = node.StepFailed, &at, nil
 	}
-	t.waitAfterFailure(step, se.err)
+	t.waitAfterFailure(step, se.err, pause)
 	if retry && !counts && step.SilentSince != nil {
 		t.waitForAnswer(step)
 	}

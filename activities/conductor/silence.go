@@ -97,7 +97,7 @@ func (t *task) waitWithoutAsking(step *node.Step, err error) error {
 	step.Attempts--
 	step.ClearDeaths()
 	t.op.Rests, t.pending.Came, t.pending.Move = true, true, ""
-	t.waitAfterFailure(step, err)
+	t.waitAfterFailure(step, err, 0)
 	t.waitForAnswer(step)
 	left := min(e.left, t.Settings.AwayTimeout-time.Since(*step.SilentSince)) // after that the step has failed, whoever asks the BMC then
 	ctx, cancel := context.WithTimeout(context.Background(), t.Settings.HeartbeatTimeout/2)

@@ -1,6 +1,7 @@
 package conductor
 
 import (
+	"cmp"
 	"context"
 	"net/url"
 	"path"
@@ -170,34 +171,66 @@ func (t *task) writeWait(ctx context.Context) error {
 
 // waitAfterFailure notes that the step has failed. An agent's command goes on until the next try, so that it is still waited
 // for, and so is an agent that gives no answer; nothing else is.
-func (t *task) waitAfterFailure(step *node.Step, err error) {
+// pause is the one before the next try.
+func (t *task) waitAfterFailure(step *node.Step, err error, pause time.Duration) {
 	w := t.op.StepWait
 	switch {
 	case step.State != node.StepRunning, step.Restarting:
 		t.arrived()
 	case w != nil && w.For == node.WaitCommand && step.Issued != nil:
+		t.triesUntil(step, pause)
 		t.missed(err)
-	case isAgentSilence(err):
-		t.waitForAgentAnswer(time.Now().UTC())
+	case isAgentSilence(err) && t.node.Agent != nil:
+		t.waitForAgentAnswer(time.Now().UTC(), t.agentSettings().RequestTimeout)
+		t.triesUntil(step, pause)
 		t.missed(err)
 	default:
 		t.arrived()
 	}
 }
 
+// triesUntil notes when the step gives up at the latest on an agent that answers nothing. pause is the one before the next try.
+func (t *task) triesUntil(step *node.Step, pause time.Duration) {
+	ctx, cancel := context.WithTimeout(context.Background(), tellTimeout)
+	defer cancel()
+	w := t.op.StepWait
+	until := t.lastTryEnds(ctx, step, pause, cmp.Or(w.Within, t.agentSettings().RequestTimeout))
+	w.Until = &until
+}
+
+// lastTryEnds returns when the last try at the step ends at the latest if an agent answers none of those that are left, of which the
+// next one begins after the pause. Each try is a round of the conductors that cover the node, and each of them waits so long.
+func (t *task) lastTryEnds(ctx context.Context, step *node.Step, pause, within time.Duration) time.Time {
+	round := maxPerRound
+	if hosts, err := t.Store.Covering(ctx, t.node.UUID); err == nil {
+		round = min(max(len(hosts), 1), maxPerRound)
+	}
+	rule, try := retryOf(fault.Transient), time.Duration(round)*(within+tryMargin)
+	until := time.Now().UTC().Add(pause + try)
+	for n := step.Failures + 1; n < rule.limit(step, t.Settings.StepLimits); n++ {
+		until = until.Add(rule.pause(n) + try)
+	}
+	return until
+}
+
+func (t *task) agentSettings() agent.Settings { return t.Settings.Agent.WithDefaults() }
+
+// tryMargin is how much longer a try may take than the request on which it waits.
+const tryMargin = 2 * time.Second
+
 // isAgentSilence reports whether err means that the agent gave no answer.
 func isAgentSilence(err error) bool {
 	return fault.Is(err, fault.Unreachable) && fault.NoAnswer(err) && fault.CauseOf(err) == fault.AgentSilent
 }
 
-// waitForAgentAnswer notes that the step waits for an answer of the agent, which was asked at the time asked. If the step already
-// waited for this agent's answer, the wait goes on with its earlier beginning.
-func (t *task) waitForAgentAnswer(asked time.Time) {
+// waitForAgentAnswer notes that the step waits for an answer of the agent, which was asked at the time asked and may take so long.
+// If the step already waited for this agent's answer, the wait goes on with its earlier beginning.
+func (t *task) waitForAgentAnswer(asked time.Time, within time.Duration) {
 	a := t.node.Agent
 	if a == nil {
 		return
 	}
-	w := node.Wait{For: node.WaitAgent, Subject: agent.Host(a.URL), Since: asked}
+	w := node.Wait{For: node.WaitAgent, Subject: agent.Host(a.URL), Since: asked, Within: within}
 	if had := t.op.StepWait; had != nil && had.For == w.For && had.Subject == w.Subject {
 		return
 	}
@@ -210,14 +243,20 @@ func (t *task) waitForAgentAnswer(asked time.Time) {
 // askAgent calls ask, which asks the agent something. If the answer takes longer than TellEvery, askAgent writes to the database
 // what the step waits for.
 func (t *task) askAgent(ctx context.Context, ask func() error) error {
-	t.waitForAgentAnswer(time.Now().UTC())
+	t.waitForAgentAnswer(time.Now().UTC(), t.agentSettings().SlowTimeout)
+	step := t.op.CurrentStep()
 	told := make(chan struct{})
 	timer := time.AfterFunc(t.Settings.TellEvery, func() {
 		defer close(told)
 		ctx, cancel := context.WithTimeout(ctx, tellTimeout)
 		defer cancel()
-		if w := t.lastWait.Load(); w != nil {
-			_, _ = t.Store.TellWait(ctx, t.op.ID, t.claim, w) // a step does not need what it tells, and the next guard finds a lost claim
+		if had := t.lastWait.Load(); had != nil {
+			w := *had
+			if w.For == node.WaitAgent && step != nil {
+				until := t.lastTryEnds(ctx, step, 0, w.Within)
+				w.Until = &until
+			}
+			_, _ = t.Store.TellWait(ctx, t.op.ID, t.claim, &w) // a step does not need what it tells, and the next guard finds a lost claim
 		}
 	})
 	err := ask()

@@ -15,6 +15,7 @@ const (
 	ValidateNode   Do = "validate the node"
 	ShowHealth     Do = "show the health of the node"
 	ShowConsole    Do = "show where the console of the node is, and what is wrong with it"
+	ShowPorts      Do = "list the ports of the node"
 	ShowInventory  Do = "show how the hardware of the node differs"
 	ChangeState    Do = "change the provision state"
 	DeployImage    Do = "deploy an image" // the node has none yet

@@ -70,18 +70,21 @@ type Explanation struct {
 	// Speedup is an action that makes Next happen sooner; nil = there is none.
 	Speedup *Action `json:"-"`
 
-	subject   string // begins the paragraph
-	remedy    string // what to do about the failure; "" = what the table of codes says about Cause
-	choosing  string // which of several retries does what; "" = there is one at most
-	why       string // follows What, and the time since when that is so
-	ended     bool   // the workflow of the open operation is over or lost
-	inside    bool   // Facts.Inside
-	advises   bool   // Cause is that of a failure that somebody has to mend
-	uncovered bool   // no conductor covers the node
-	exact     bool   // Next happens at NextAt; otherwise NextAt is the latest time
-	usually   string // the second half of Usual
-	away      string // the part of Temper without which nothing goes on, and what is wrong with it; "" = all are there
-	now       time.Time
+	subject     string // begins the paragraph
+	remedy      string // what to do about the failure; "" = what the table of codes says about Cause
+	choosing    string // which of several retries does what; "" = there is one at most
+	why         string // follows What, and the time since when that is so
+	handover    string // of an operation that is interrupted: since when its conductor is silent, and who goes on
+	interrupted bool   // the conductor of the running step is dead, and nobody has taken the step over yet
+	goesOn      bool   // the open operation goes on or waits: it has not failed, and nobody has to decide
+	ended       bool   // the workflow of the open operation is over or lost
+	inside      bool   // Facts.Inside
+	advises     bool   // Cause is that of a failure that somebody has to mend
+	uncovered   bool   // no conductor covers the node
+	exact       bool   // Next happens at NextAt; otherwise NextAt is the latest time
+	usually     string // the second half of Usual
+	away        string // the part of Temper without which nothing goes on, and what is wrong with it; "" = all are there
+	now         time.Time
 }
 
 // Node explains the state of n.
@@ -220,7 +223,12 @@ func (e *Explanation) advice() []string {
 	if !e.advises || e.Cause == "" {
 		return nil
 	}
-	do := func(c fault.Code) string { return strings.TrimSuffix(c.Row().Do, ".") }
+	do := func(c fault.Code) string {
+		if e.goesOn { // what goes on can't be retried
+			return text.Clause(c.Row().Do)
+		}
+		return text.Clause(c.Row().Advice())
+	}
 	about := cmp.Or(e.remedy, do(e.Cause))
 	if !e.uncovered || e.Cause == fault.NoConductor {
 		return []string{"What to do: " + about}

@@ -28,6 +28,7 @@ func (e *Explanation) operation(n *node.Node, o *node.Operation, f Facts) {
 	if !f.Covered && e.WaitingFor == "" {
 		e.WaitingFor = node.WaitsForConductor(o.Group, o.Driver)
 	}
+	e.interrupted = interrupted(o, f)
 	if e.ended = e.lostWorkflow(f.Run); e.ended {
 		return
 	}
@@ -125,14 +126,18 @@ func (e *Explanation) paused(n *node.Node, o *node.Operation, p *node.Pause) {
 
 // working explains an operation that goes on or waits.
 func (e *Explanation) working(n *node.Node, o *node.Operation, f Facts) {
+	e.goesOn = true
+	if e.interrupted {
+		e.lostConductor(n, o, f)
+	}
 	e.Now, e.Next = e.nowAndNext(n, o)
-	e.usual(o)
+	e.usual(n, o)
 	if step := o.CurrentStep(); step != nil && o.Blocked == node.BlockedDeaths {
 		e.Trouble = append(e.Trouble, told(step.LastError))
 		e.Next, e.exact = "another try of step "+step.Name(), true
 	}
 	e.before(n, o, f)
-	if o.Blocked == node.BlockedNoConductor {
+	if o.Blocked == node.BlockedNoConductor || e.interrupted && !f.Covered {
 		e.Next += ", as soon as such a conductor comes"
 		e.Otherwise = e.failsWithoutConductor(o, text.Moment)
 	}
@@ -225,6 +230,33 @@ func (e *Explanation) owner(o *node.Operation, f Facts) {
 	e.Who = strings.Join(who, ", ")
 }
 
+// interruptedState is the state of an operation whose conductor has died in the middle of a step, until another one takes the step
+// over or the operation's workflow notices that there is none.
+const interruptedState = "interrupted"
+
+// interrupted reports whether o's step is recorded as running on a conductor that is not alive.
+func interrupted(o *node.Operation, f Facts) bool {
+	return !f.Inside && o.Conductor != "" && o.Blocked == node.NotBlocked && o.Phase == node.Running && stepRuns(o) && !alive(f.Fleet, o.Conductor)
+}
+
+// lostConductor says of an operation that is interrupted when its conductor gave the last sign of life, and who goes on with it.
+func (e *Explanation) lostConductor(n *node.Node, o *node.Operation, f Facts) {
+	step := o.CurrentStep()
+	e.What = fmt.Sprintf("%s is %s", e.name(n, o), interruptedState)
+	heard := node.ConductorWords(o.Conductor) + " is not alive"
+	if c := conductor(f.Fleet, o.Conductor); c != nil {
+		e.Since = &c.HeartbeatAt
+		heard = fmt.Sprintf("%s was heard of last at %s", node.ConductorWords(c.Hostname), text.Clock(c.HeartbeatAt, f.Now))
+	}
+	if f.Covered {
+		e.WaitingFor = "another conductor, which takes step " + step.Name() + " over within seconds"
+	}
+	e.handover = fmt.Sprintf("%s; step %s waits for %s", heard, step.Name(), e.WaitingFor)
+	if f.Covered {
+		e.handover = fmt.Sprintf("%s; another conductor takes step %s over within seconds", heard, step.Name())
+	}
+}
+
 // stepRuns reports whether o's current step runs.
 func stepRuns(o *node.Operation) bool {
 	s := o.CurrentStep()
@@ -253,7 +285,7 @@ func Unattended(o *node.Operation, f Facts) string {
 // nowAndNext returns which step of o goes on now, "" if none does, and what follows it.
 func (e *Explanation) nowAndNext(n *node.Node, o *node.Operation) (now, next string) {
 	step := o.CurrentStep()
-	if step == nil || o.Blocked != node.NotBlocked || o.Paused && o.Phase == node.Waiting || step.State != node.StepRunning && step.State != node.StepWaiting {
+	if step == nil || e.interrupted || o.Blocked != node.NotBlocked || o.Paused && o.Phase == node.Waiting || step.State != node.StepRunning && step.State != node.StepWaiting {
 		return "", e.next(n, o, step)
 	}
 	var after *node.Step

@@ -19,6 +19,9 @@ var remedies = map[fault.Code][]Do{
 	fault.BMCSettingsInvalid: {ValidateNode},
 	fault.ValidationFailed:   {ValidateNode},
 
+	fault.AgentNeverCalled: {ShowConsole, ShowPorts},
+	fault.AgentSilent:      {ShowConsole},
+
 	fault.ImageDigestDiffers: {SetDigest},
 	fault.ImageUnreachable:   {SetImage},
 	fault.ImageServerSlow:    {SetImage},
@@ -35,7 +38,7 @@ var remedies = map[fault.Code][]Do{
 }
 
 // meanwhile are the remedies that somebody can use while an operation goes on. The node's fields can't be changed then.
-var meanwhile = []Do{ProbeBMC}
+var meanwhile = []Do{ProbeBMC, ShowConsole, ShowPorts}
 
 // ofReach are the remedies that change how the BMC is reached.
 var ofReach = []Do{SetPassword, SetAddress, TrustBMC}
@@ -51,12 +54,12 @@ func (e *Explanation) canMend(n *node.Node, o *node.Operation) {
 		case s.State == node.StepCancelled && s.LastError == "" && s.Cause != "":
 			causes = append(causes, s.Cause)
 			e.Trouble = append(e.Trouble, fmt.Sprintf("When it was ended, step %s took unusually long: %s", s.Name(), text.Clause(s.Cause.Meaning())))
-			e.remedy = text.Clause(s.Cause.Row().Do)
+			e.remedy = text.Clause(s.Cause.Row().Advice())
 		}
 	}
 	for _, cause := range causes {
 		for _, do := range remedies[cause] {
-			if !fits(do, o.Driver) {
+			if !fits(do, n, o.Driver) {
 				continue
 			}
 			if slices.Contains(ofReach, do) {
@@ -72,9 +75,9 @@ func (e *Explanation) canMend(n *node.Node, o *node.Operation) {
 }
 
 // canMendMeanwhile adds what helps with a cause that keeps o waiting.
-func (e *Explanation) canMendMeanwhile(o *node.Operation, cause fault.Code) {
+func (e *Explanation) canMendMeanwhile(n *node.Node, o *node.Operation, cause fault.Code) {
 	for _, do := range remedies[cause] {
-		if slices.Contains(meanwhile, do) && fits(do, o.Driver) {
+		if slices.Contains(meanwhile, do) && fits(do, n, o.Driver) {
 			e.can(Action{Do: do})
 		}
 	}
@@ -83,15 +86,20 @@ func (e *Explanation) canMendMeanwhile(o *node.Operation, cause fault.Code) {
 // Mends returns what mends the cause for which a request to n's BMC has failed, where a command can.
 func Mends(n *node.Node, cause fault.Code) (out []Action) {
 	for _, do := range remedies[cause] {
-		if fits(do, n.Driver) {
+		if fits(do, n, n.Driver) {
 			out = append(out, Action{Do: do})
 		}
 	}
 	return out
 }
 
-// fits reports whether the driver lets somebody do that.
-func fits(do Do, driver string) bool {
-	h, _ := node.Hardware(driver)
-	return do != ProbeBMC || h.Probed
+// fits reports whether somebody can do that with n, which has the driver.
+func fits(do Do, n *node.Node, driver string) bool {
+	switch h, _ := node.Hardware(driver); do {
+	case ProbeBMC:
+		return h.Probed
+	case ShowConsole:
+		return n.ConsoleEnabled && n.Implementation("console").Console != ""
+	}
+	return true
 }

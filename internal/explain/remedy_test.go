@@ -48,6 +48,7 @@ func TestWhatMendsTheCauseComesBeforeTheRetry(t *testing.T) {
 			"held": {node.Node{ProvisionState: node.DeployHold, Operation: held}, Facts{Now: now, Covered: true}, Action{Do: Decide, Operation: 7, Decision: node.ActionRetry}},
 		} {
 			t.Run(string(cause)+" "+name, func(t *testing.T) {
+				c.n.Driver, c.n.ConsoleEnabled, c.n.Interfaces = "ipmi", true, map[string]string{"console": "ipmitool-socat"}
 				e := Node(&c.n, c.f)
 				require.Equal(t, cause, e.Cause)
 				at := slices.Index(e.Actions, c.retry)

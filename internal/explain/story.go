@@ -44,6 +44,10 @@ func (e *Explanation) tell(n *node.Node) {
 			e.Story.addFailure(step)
 		}
 	}()
+	if e.interrupted && e.handover != "" {
+		e.Story.Sentence = e.handover
+		return
+	}
 	switch w := stepWait(o, n.Agent, e.now, e.away); {
 	case w != nil:
 		what := "the undo"

@@ -13,9 +13,9 @@ const unusual = "It takes unusually long: "
 
 // usual says how long the current step of o has run and how long it usually takes. If it takes
 // unusually long, that is trouble.
-func (e *Explanation) usual(o *node.Operation) {
+func (e *Explanation) usual(n *node.Node, o *node.Operation) {
 	step := o.CurrentStep()
-	if step == nil || step.StartedAt == nil || step.State != node.StepRunning && step.State != node.StepWaiting {
+	if e.interrupted || step == nil || step.StartedAt == nil || step.State != node.StepRunning && step.State != node.StepWaiting {
 		return
 	}
 	runs := fmt.Sprintf("step %s has just begun", step.Name())
@@ -31,6 +31,8 @@ func (e *Explanation) usual(o *node.Operation) {
 	}
 	switch {
 	case !o.PastUsual(e.now):
+	case o.StepWait.Late(e.now) && o.StepWait.For == node.WaitCall:
+		e.Trouble = append(e.Trouble, unusual+"the agent has not called"+text.Since(&o.StepWait.Since, e.now)+text.Because(e.callExpected(step, o.StepWait)))
 	case o.StepWait.Late(e.now) && o.StepWait.Fraction == nil:
 		e.Trouble = append(e.Trouble, fmt.Sprintf("%sit waits%s", unusual, text.Since(&o.StepWait.Since, e.now)))
 	case o.StepWait.Late(e.now):
@@ -42,9 +44,17 @@ func (e *Explanation) usual(o *node.Operation) {
 	}
 	if cause := o.LateCause(e.now); cause != "" && e.Cause == "" {
 		e.Cause, e.advises = cause, true
-		e.canMendMeanwhile(o, cause)
+		e.canMendMeanwhile(n, o, cause)
 		e.can(Action{Do: CancelOperation, Operation: o.ID}) // what mends the cause can be done when it has ended
 	}
+}
+
+// callExpected says why the call of an agent, for which the step waits, was expected before.
+func (e *Explanation) callExpected(step *node.Step, w *node.Wait) string {
+	if _, known := step.ExpectedWithin(); known {
+		return e.usually
+	}
+	return fmt.Sprintf("a third of its time limit, %s, is over, and nothing is known yet of how long it usually takes", text.Duration(w.Until.Sub(w.Since).Round(time.Second)))
 }
 
 // pace says how far a step is that has come to a standstill, or goes on too slowly.

@@ -49,6 +49,9 @@ func stepWait(o *node.Operation, a *node.Agent, now time.Time, away string) *Ste
 		For: w.For, Subject: w.Subject, Sentence: waitSentence(&told, a, now, func(t time.Time) string { return text.Clock(t, now) }),
 		Since: &w.Since, Until: w.Until, Fraction: w.Fraction, EndsAt: w.EndsAt(),
 	}
+	if words := attempts(o); words != "" {
+		out.Sentence += "; " + words
+	}
 	if w.Until != nil {
 		out.Sentence += overdue(*w.Until, now, away)
 	}
@@ -63,6 +66,20 @@ func stepWait(o *node.Operation, a *node.Agent, now time.Time, away string) *Ste
 		out.Rate = &rate
 	}
 	return out
+}
+
+// attempts says how many attempts at the current step of o have failed because its agent is silent, and what happens after the last
+// one; "" if the step does not wait for a silent agent.
+func attempts(o *node.Operation) string {
+	w, step := o.LiveWait(), o.CurrentStep()
+	if w == nil || w.Unread == "" || w.For != node.WaitCommand && w.For != node.WaitAgent || step == nil || step.Limit == 0 {
+		return ""
+	}
+	after := "the step fails"
+	if w.For == node.WaitCommand && step.MayBeginAnew() {
+		after = "the agent is booted again, and the step begins anew"
+	}
+	return fmt.Sprintf("%d of %d attempts have failed, and after the last one %s", step.Failures, step.Limit, after)
 }
 
 // answersSoon is how long an answer to a request may take before it is told that it has not come.
@@ -117,6 +134,12 @@ func WaitSentence(w *node.Wait, a *node.Agent, format func(time.Time) string) st
 		}
 		add("%s to the agent at %s", sent, format(w.Since))
 		parts = append(parts, looked(w, "the agent", done(w), wasDone(w), at)...)
+		switch {
+		case w.Unread != "" && a != nil && a.LastHeartbeatAt != nil:
+			add("it called last at %s", at(a.LastHeartbeatAt))
+		case w.Unread == "" && w.Seen != "" && w.Fraction == nil && w.Until == nil:
+			add("it has no time limit as long as the agent answers")
+		}
 		if end := w.EndsAt(); end != nil && w.Unread == "" {
 			add("ends about %s", format(*end))
 		}
@@ -141,6 +164,8 @@ func WaitSentence(w *node.Wait, a *node.Agent, format func(time.Time) string) st
 	case w.Until == nil:
 	case w.For == node.WaitTime, w.For == node.WaitRequest:
 		add("ends at %s", format(*w.Until))
+	case w.For == node.WaitCommand, w.For == node.WaitAgent: // an attempt may end sooner than its request may take
+		add("gives up at %s at the latest", format(*w.Until))
 	default:
 		add("gives up at %s", format(*w.Until))
 	}

@@ -17,12 +17,24 @@ type CodeRow struct {
 	Kind    Kind     // of the errors that Coded makes with the code
 	Meaning string   // what is wrong, in a sentence
 	Do      string   // what to do about it, in sentences
+	Then    string   // what follows Do if the operation has failed or holds, in a sentence; "" = nothing
 	Fields  []string // of a node that it concerns, as the API names them: "driver_info/redfish_password"
 	// Cause marks what an operation may have failed of: a value of its field cause. The
 	// others are only refusals of requests.
 	Cause bool
 	// Reach marks a cause for which no request reaches the BMC at all, whatever the request is.
 	Reach bool
+}
+
+// thenRetry is what usually follows.
+const thenRetry = "Then retry."
+
+// Advice is all that is to be done when the work has failed: Do and Then.
+func (r CodeRow) Advice() string {
+	if r.Then == "" {
+		return r.Do
+	}
+	return r.Do + " " + r.Then
 }
 
 //go:generate go test -run ^TestEveryCodeStandsInTheDocumentation$ . -update

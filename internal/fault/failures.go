@@ -67,43 +67,43 @@ var ofFailures = []CodeRow{
 	},
 	{
 		Code: BMCNotTrusted, Kind: Untrusted, Cause: true, Reach: true, Meaning: "The certificate of the BMC does not verify.",
-		Do:     "Give the BMC a certificate for the name in redfish_address, or set redfish_verify_ca to the file of its authority, together with the password. Then retry.",
+		Do: "Give the BMC a certificate for the name in redfish_address, or set redfish_verify_ca to the file of its authority, together with the password.", Then: thenRetry,
 		Fields: []string{"driver_info/redfish_verify_ca", "driver_info/redfish_address"},
 	},
 	{
 		Code: BMCWrongAddress, Kind: Refused, Cause: true, Reach: true, Meaning: "There is no Redfish service at the BMC's address, or it does not have this system.",
-		Do:     "Set redfish_address to the BMC's own address, without a path, and redfish_system_id if the BMC has several systems. The password must be given again with a new address. Then retry.",
+		Do: "Set redfish_address to the BMC's own address, without a path, and redfish_system_id if the BMC has several systems. The password must be given again with a new address.", Then: thenRetry,
 		Fields: []string{"driver_info/redfish_address", "driver_info/redfish_system_id"},
 	},
 	{
 		Code: BMCSettingsInvalid, Kind: Invalid, Cause: true, Reach: true, Meaning: "A field of driver_info that says how to reach the BMC is missing or wrong.",
-		Do:     "Set what the error names; docs/drivers.md lists the fields of each driver. Then retry.",
+		Do: "Set what the error names; docs/drivers.md lists the fields of each driver.", Then: thenRetry,
 		Fields: []string{"driver_info"},
 	},
 	{
 		Code: BMCRefuses, Kind: Refused, Cause: true, Meaning: "The BMC refuses a request. The error has the BMC's words.",
-		Do: "Mend what the error names. Often it is a licence, a right of the BMC's user, or firmware that lacks the function. Then retry.",
+		Do: "Mend what the error names. Often it is a licence, a right of the BMC's user, or firmware that lacks the function.", Then: thenRetry,
 	},
 	{
 		Code: BMCBusy, Kind: Busy, Cause: true, Meaning: "The BMC has answered \"try again later\" for too long.",
-		Do: "The server may be in its self-test, or its firmware is being updated. Wait until that is over, then retry. bmc_busy_timeout says how long Temper waits by itself.",
+		Do: "The server may be in its self-test, or its firmware is being updated. Wait until that is over; bmc_busy_timeout says how long Temper waits by itself.", Then: thenRetry,
 	},
 	{
 		Code: BMCBadAnswer, Kind: Unreachable, Cause: true, Meaning: "The BMC answers, but with an error of its own or with something that can't be read.",
-		Do:     "Open redfish_address: a proxy or another device may answer there. If it is the BMC, reset or update it. Then retry.",
+		Do: "Open redfish_address: a proxy or another device may answer there. If it is the BMC, reset or update it.", Then: thenRetry,
 		Fields: []string{"driver_info/redfish_address"},
 	},
 	{
 		Code: PowerUnchanged, Kind: Unreachable, Cause: true, Meaning: "A power request had no effect: the power state did not change in time.",
-		Do: "If the error says that the BMC has not answered the request, reset the BMC. Else look at the server and at the BMC's log: the request may have been lost, a power supply may have failed, or the server takes longer than power_timeout. Then retry.", Fields: []string{"power_state"},
+		Do: "If the error says that the BMC has not answered the request, reset the BMC. Else look at the server and at the BMC's log: the request may have been lost, a power supply may have failed, or the server takes longer than power_timeout.", Then: thenRetry, Fields: []string{"power_state"},
 	},
 	{
 		Code: PowerLost, Kind: Unreachable, Cause: true, Meaning: "The server's power changed although nobody asked Temper for that.",
-		Do: "Find out who or what switched it: a person, another program that uses the BMC, a power policy of the BMC, or a failed power supply. Then retry.", Fields: []string{"power_state"},
+		Do: "Find out who or what switched it: a person, another program that uses the BMC, a power policy of the BMC, or a failed power supply.", Then: thenRetry, Fields: []string{"power_state"},
 	},
 	{
 		Code: ServerNotBooting, Kind: Refused, Cause: true, Meaning: "The BMC shows the server on, but the server does not begin to boot, also after it was switched off and on again.",
-		Do: "Look at the server's console and at the BMC's log. Often the server needs to be without power for a minute. If testing its memory takes longer than boot_progress_timeout, raise that setting. Then retry.", Fields: []string{"power_state"},
+		Do: "Look at the server's console and at the BMC's log. Often the server needs to be without power for a minute. If testing its memory takes longer than boot_progress_timeout, raise that setting.", Then: thenRetry, Fields: []string{"power_state"},
 	},
 	{
 		Code: HardwareUnhealthy, Kind: Refused, Cause: true, Meaning: "The BMC says that the health of the server is critical.",
@@ -111,7 +111,7 @@ var ofFailures = []CodeRow{
 	},
 	{
 		Code: BootDeviceRefused, Kind: Refused, Cause: true, Meaning: "The BMC does not take the boot device.",
-		Do:     "Check that the server can boot from a virtual CD in its boot mode, and that no setup password or boot lock is set. Then retry.",
+		Do: "Check that the server can boot from a virtual CD in its boot mode, and that no setup password or boot lock is set.", Then: thenRetry,
 		Fields: []string{"properties/capabilities", "boot_mode"},
 	},
 	{
@@ -120,30 +120,30 @@ var ofFailures = []CodeRow{
 	},
 	{
 		Code: VirtualMediaRefused, Kind: Refused, Cause: true, Meaning: "The BMC does not take the virtual medium.",
-		Do:     "Check that the BMC can fetch the URL of the boot ISO from its own network, that its virtual media are licensed and enabled, and that nobody else has a medium inserted. Then retry.",
+		Do: "Check that the BMC can fetch the URL of the boot ISO from its own network, that its virtual media are licensed and enabled, and that nobody else has a medium inserted.", Then: thenRetry,
 		Fields: []string{"driver_info/deploy_iso"},
 	},
 
 	{
 		Code: AgentNeverCalled, Kind: Unreachable, Cause: true, Meaning: "The server was booted, and the agent did not call in time.",
-		Do:     "Look at the server's console: does it boot the ramdisk, does the ramdisk get an address, and can it reach the API? Check deploy_iso and that the node has a port with the MAC address of the server. Then retry.",
+		Do: "Look at the server's console: does it boot the ramdisk, does the ramdisk get an address, and can it reach the API? Check deploy_iso and that the node has a port with the MAC address of the server.", Then: thenRetry,
 		Fields: []string{"driver_info/deploy_iso"},
 	},
 	{
 		Code: AgentSilent, Kind: Unreachable, Cause: true, Meaning: "The agent called, and now answers no request.",
-		Do: "Look at the server's console. The ramdisk may have crashed or may hang, or a firewall may let the agent call Temper, but not let Temper call the agent. Then retry.",
+		Do: "Look at the server's console. The ramdisk may have crashed or may hang, or a firewall may let the agent call Temper, but not let Temper call the agent.", Then: thenRetry,
 	},
 	{
 		Code: AgentGone, Kind: Unreachable, Cause: true, Meaning: "The agent is gone: the server was switched off or restarted while the operation needed it.",
-		Do: "Find out who switched it. Then retry, which boots the agent again.", Fields: []string{"power_state"},
+		Do: "Find out who switched it.", Then: "Then retry, which boots the agent again.", Fields: []string{"power_state"},
 	},
 	{
 		Code: AgentRebooted, Kind: Refused, Cause: true, Meaning: "The agent was rebooted while it ran a command, and the result is lost.",
-		Do: "Look at the server's console and hardware log: it may have crashed or run out of memory. Then retry.",
+		Do: "Look at the server's console and hardware log: it may have crashed or run out of memory.", Then: thenRetry,
 	},
 	{
 		Code: AgentBusy, Kind: Busy, Cause: true, Meaning: "The agent was busy with something else for too long.",
-		Do: "Look at the server's console: it may show what the agent is doing. Then retry.",
+		Do: "Look at the server's console: it may show what the agent is doing.", Then: thenRetry,
 	},
 	{
 		Code: AgentNotTrusted, Kind: Untrusted, Cause: true, Meaning: "The certificate of the agent does not verify.",
@@ -151,11 +151,11 @@ var ofFailures = []CodeRow{
 	},
 	{
 		Code: AgentRefuses, Kind: Refused, Cause: true, Meaning: "The agent refuses a request, or answers with something that can't be used.",
-		Do: "The error has the agent's words. Check that the ramdisk's version fits, then retry.",
+		Do: "The error has the agent's words. Check that the ramdisk's version fits.", Then: thenRetry,
 	},
 	{
 		Code: AgentCommandFailed, Kind: Refused, Cause: true, Meaning: "A command of the agent failed. The error has the agent's words.",
-		Do: "Mend what the error names. If it names a disk or another device, look at the server's hardware log. Then retry.",
+		Do: "Mend what the error names. If it names a disk or another device, look at the server's hardware log.", Then: thenRetry,
 	},
 	{
 		Code: InspectionFailed, Kind: Refused, Cause: true, Meaning: "The agent could not inspect the server, or its inventory can't be used.",
@@ -164,42 +164,42 @@ var ofFailures = []CodeRow{
 
 	{
 		Code: ImageDigestDiffers, Kind: Refused, Cause: true, Meaning: "The image that was fetched has another digest than instance_info says.",
-		Do:     "If the digest in instance_info is wrong, set the right one. If it is right, the image on the server is another one or is damaged: put the right one there. Then retry.",
+		Do: "If the digest in instance_info is wrong, set the right one. If it is right, the image on the server is another one or is damaged: put the right one there.", Then: thenRetry,
 		Fields: []string{"instance_info/image_os_hash_value", "instance_info/image_checksum", "instance_info/image_source"},
 	},
 	{
 		Code: ImageUnreachable, Kind: Refused, Cause: true, Meaning: "The image or its checksum file can't be fetched.",
-		Do:     "Fetch the URL from the network of the servers: does the image server run, is the path right, does it ask for a password? Set image_source if it is wrong. Then retry.",
+		Do: "Fetch the URL from the network of the servers: does the image server run, is the path right, does it ask for a password? Set image_source if it is wrong.", Then: thenRetry,
 		Fields: []string{"instance_info/image_source", "instance_info/image_checksum"},
 	},
 	{
 		Code: ImageServerSlow, Kind: Refused, Cause: true, Meaning: "The image server sends too slowly, or stopped in the middle of the image.",
-		Do:     "Look at the load of the image server and of the network between it and the servers, or use another one. Then retry.",
+		Do: "Look at the load of the image server and of the network between it and the servers, or use another one.", Then: thenRetry,
 		Fields: []string{"instance_info/image_source"},
 	},
 	{
 		Code: ImageNotTrusted, Kind: Untrusted, Cause: true, Meaning: "The certificate of the image server does not verify.",
-		Do:     "Give the image server a certificate that verifies, or use another address of it. Then retry.",
+		Do: "Give the image server a certificate that verifies, or use another address of it.", Then: thenRetry,
 		Fields: []string{"instance_info/image_source"},
 	},
 	{
 		Code: ImageFormatWrong, Kind: Invalid, Cause: true, Meaning: "The image is in a format that can't be deployed, or in another one than instance_info says.",
-		Do:     "Set image_disk_format to the image's format, raw or qcow2, or remove it. Convert an image of another format with qemu-img. Then retry.",
+		Do: "Set image_disk_format to the image's format, raw or qcow2, or remove it. Convert an image of another format with qemu-img.", Then: thenRetry,
 		Fields: []string{"instance_info/image_disk_format", "instance_info/image_source"},
 	},
 	{
 		Code: ImageWriteFailed, Kind: Refused, Cause: true, Meaning: "The agent could not write the image to the disk.",
-		Do:     "Look at the disk and the hardware log: a disk that fails on writing has to be replaced. Then retry.",
+		Do: "Look at the disk and the hardware log: a disk that fails on writing has to be replaced.", Then: thenRetry,
 		Fields: []string{"properties/root_device"},
 	},
 	{
 		Code: DiskTooSmall, Kind: Refused, Cause: true, Meaning: "The image does not fit on the disk, or not into the ramdisk's memory.",
-		Do:     "Use a smaller image, or a larger disk with the root device hints. A qcow2 image that does not fit into memory can be given as a raw one, which is streamed to the disk. Then retry.",
+		Do: "Use a smaller image, or a larger disk with the root device hints. A qcow2 image that does not fit into memory can be given as a raw one, which is streamed to the disk.", Then: thenRetry,
 		Fields: []string{"instance_info/image_source", "properties/root_device"},
 	},
 	{
 		Code: NoDiskFits, Kind: Refused, Cause: true, Meaning: "The server has no disk that fits the root device hints, or none at all.",
-		Do:     "Compare the hints with the disks in the node's inventory. Set the hints, or mend the disk or its controller. Then retry.",
+		Do: "Compare the hints with the disks in the node's inventory. Set the hints, or mend the disk or its controller.", Then: thenRetry,
 		Fields: []string{"properties/root_device", "instance_info/root_device"},
 	},
 	{
@@ -210,7 +210,7 @@ var ofFailures = []CodeRow{
 
 	{
 		Code: SecretUnreadable, Kind: Internal, Cause: true, Meaning: "A stored secret can't be decrypted.",
-		Do:     "Start the conductors and the orchestrators with the same keyset as the API. If the secret was given for another address, or the keys are lost, give it again. Then retry.",
+		Do: "Start the conductors and the orchestrators with the same keyset as the API. If the secret was given for another address, or the keys are lost, give it again.", Then: thenRetry,
 		Fields: []string{"driver_info"},
 	},
 	{
@@ -219,12 +219,12 @@ var ofFailures = []CodeRow{
 	},
 	{
 		Code: ConductorDied, Kind: Refused, Cause: true, Meaning: "The conductor died while the node was in maintenance, and then no other conductor may continue the step.",
-		Do:     "End the maintenance, then retry.",
+		Do: "End the maintenance.", Then: thenRetry,
 		Fields: []string{"maintenance"},
 	},
 	{
 		Code: StepsTimedOut, Kind: Refused, Cause: true, Meaning: "All steps together took longer than they may.",
-		Do: "Look at the operation for the step that took so long, and at the server's console. Then retry.",
+		Do: "Look at the operation for the step that took so long, and at the server's console.", Then: thenRetry,
 	},
 	{
 		Code: NobodyUnheld, Kind: Refused, Cause: true, Meaning: "A hold step waited for somebody to unhold the node, and nobody did in time.",
@@ -236,11 +236,11 @@ var ofFailures = []CodeRow{
 	},
 	{
 		Code: WorkflowTimedOut, Kind: Refused, Cause: true, Meaning: "The operation's workflow timed out in Temporal.",
-		Do: "Check that orchestrators run. What was half done is undone by reconciliation. Then retry.",
+		Do: "Check that orchestrators run. What was half done is undone by reconciliation.", Then: thenRetry,
 	},
 	{
 		Code: WorkflowLost, Kind: Refused, Cause: true, Meaning: "Temporal does not know the operation's workflow any more.",
-		Do: "Temporal has lost data, was restored from an older copy, or Temper uses another namespace now. What was half done is undone by reconciliation. Then retry.",
+		Do: "Temporal has lost data, was restored from an older copy, or Temper uses another namespace now. What was half done is undone by reconciliation.", Then: thenRetry,
 	},
 
 	{

@@ -70,7 +70,7 @@ func troubleshooting() string {
 			p("")
 			p("%s", row.Meaning)
 			p("")
-			p("**What to do:** %s", row.Do)
+			p("**What to do:** %s", row.Advice())
 			if len(row.Fields) > 0 {
 				p("")
 				p("**Fields of the node:** `%s`", strings.Join(row.Fields, "`, `"))

@@ -64,12 +64,12 @@ var ofRequests = []CodeRow{
 	},
 	{
 		Code: ImageInvalid, Kind: Invalid, Cause: true, Meaning: "The image that instance_info names is incomplete or can't be used.",
-		Do:     "Set the fields of instance_info that the error names: an http or https URL, and its digest. Then retry.",
+		Do: "Set the fields of instance_info that the error names: an http or https URL, and its digest.", Then: thenRetry,
 		Fields: []string{"instance_info/image_source", "instance_info/image_checksum", "instance_info/image_os_hash_algo", "instance_info/image_os_hash_value", "instance_info/image_disk_format"},
 	},
 	{
 		Code: ValidationFailed, Kind: Invalid, Cause: true, Meaning: "The node lacks something that the work needs, or has it wrong.",
-		Do:     "Validate the node: that names for each interface what is missing. Set it, then retry.",
+		Do: "Validate the node: that names for each interface what is missing. Set it.", Then: thenRetry,
 		Fields: []string{"driver_info", "instance_info", "properties"},
 	},
 	{
@@ -211,7 +211,7 @@ var ofRequests = []CodeRow{
 	},
 	{
 		Code: NoAnswerInTime, Kind: Unreachable, Cause: true, Meaning: "Something that was asked did not answer in time.",
-		Do: "The error names it. Check that it runs and that it can be reached from the conductors, then retry.",
+		Do: "The error names it. Check that it runs and that it can be reached from the conductors.", Then: thenRetry,
 	},
 	{
 		Code: RequestBusy, Kind: Busy, Cause: true, Meaning: "Something that was asked is busy. Try again.",
@@ -227,15 +227,15 @@ var ofRequests = []CodeRow{
 	},
 	{
 		Code: RequestRefused, Kind: Refused, Cause: true, Meaning: "The hardware refused the request.",
-		Do: "The error has the hardware's words. Mend what it names, then retry.",
+		Do: "The error has the hardware's words. Mend what it names.", Then: thenRetry,
 	},
 	{
 		Code: CredentialsDenied, Kind: Denied, Cause: true, Meaning: "The hardware refused the credentials.",
-		Do: "Set the right credentials, then retry.", Fields: []string{"driver_info"},
+		Do: "Set the right credentials.", Then: thenRetry, Fields: []string{"driver_info"},
 	},
 	{
 		Code: NotTrusted, Kind: Untrusted, Cause: true, Meaning: "A certificate does not verify.",
-		Do: "Give the other side a certificate that verifies, or name its authority, then retry.",
+		Do: "Give the other side a certificate that verifies, or name its authority.", Then: thenRetry,
 	},
 	{
 		Code: UnknownOutcome, Kind: OutcomeUnknown, Cause: true, Meaning: "A request was sent, and it is not known whether it was carried out.",

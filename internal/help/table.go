@@ -26,6 +26,7 @@ var rows = map[explain.Do]row{
 	explain.ValidateNode: {"node validate {node}", "shows what is missing", http.MethodGet, "/v1/nodes/{node}/validate", nil},
 	explain.ShowHealth:   {"node health {node}", "shows which parts are wrong", http.MethodGet, "/temper/v1/nodes/{node}/health", nil},
 	explain.ShowConsole:  {"node console show {node}", "shows who holds its console, and what is wrong", http.MethodGet, "/temper/v1/nodes/{node}/console", nil},
+	explain.ShowPorts:    {"port list --node {node}", "shows its MAC addresses", http.MethodGet, "/v1/nodes/{node}/ports", nil},
 	explain.ShowInventory: {
 		"node inventory {node}", "shows its hardware, what has changed, and how other nodes differ", http.MethodGet, "/temper/v1/nodes/{node}/inventory", nil,
 	},

@@ -10,6 +10,9 @@ const (
 	// UnmeasuredWrite is within which time a step that writes an image is expected to end as long as there are fewer than
 	// EnoughSamples of it. Of other steps nothing is expected then: erasing a disk may well take a day.
 	UnmeasuredWrite = 30 * time.Minute
+	// CallShare is after which part of its time limit the call of an agent is late, a third, as long as there are fewer than
+	// EnoughSamples of the step that boots it.
+	CallShare = 3
 	// StallLimit is how long a command whose progress is told may get no further before it is called late.
 	StallLimit = 2 * time.Minute
 	// paceSettles is from when on a pace tells something: before that, connections are made and caches filled.
@@ -47,6 +50,16 @@ func (w *Wait) Pace(step *Step, at time.Time) {
 	if step.Rule().WritesDisk {
 		w.LateCause = fault.ImageServerSlow
 	}
+}
+
+// ExpectCall notes from when on w, for the call of an agent until Until, is late: at usual, until which the step usually ends, or if
+// that is not known, nil, after a part of the time (CallShare).
+func (w *Wait) ExpectCall(usual *time.Time) {
+	late := w.Since.Add(w.Until.Sub(w.Since) / CallShare)
+	if usual != nil {
+		late = *usual
+	}
+	w.LateAt, w.LateCause = &late, fault.AgentNeverCalled
 }
 
 // Late reports whether w takes unusually long: what is done of it stands still, or goes on too slowly.

@@ -75,6 +75,10 @@ func (o *Operation) waitUntil(until time.Time) {
 	o.WaitingUntil = &until
 	if w := o.StepWait; w != nil && w.For == WaitCall {
 		moved := *w
+		if moved.LateAt != nil && w.Until != nil {
+			late := moved.LateAt.Add(until.Sub(*w.Until))
+			moved.LateAt = &late
+		}
 		moved.Until = &until
 		o.StepWait = &moved
 	}

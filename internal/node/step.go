@@ -161,12 +161,17 @@ func (s *Step) Inserting() bool { return s.Issued != nil && s.Issued.Command == 
 // else is wrong with it.
 const restartsMost = 1
 
-// Restart makes a step whose agent was lost begin again with another boot of the agent, and
-// reports whether the table of steps allows that. why is written in the step's note. A step
-// of the agent that has sent no command yet may always restart.
-func (s *Step) Restart(why string) bool {
+// MayBeginAnew reports whether the table of steps lets the step begin again with another boot of the agent if
+// its agent is lost. A step of the agent that has sent no command yet may always do so.
+func (s *Step) MayBeginAnew() bool {
 	first := s.Source == SourceAgent && s.Issued == nil
-	if s.Restarts >= restartsMost || !first && !s.Rule().MayRestart {
+	return s.Restarts < restartsMost && (first || s.Rule().MayRestart)
+}
+
+// Restart makes a step whose agent was lost begin again with another boot of the agent, and
+// reports whether it may. why is written in the step's note.
+func (s *Step) Restart(why string) bool {
+	if !s.MayBeginAnew() {
 		return false
 	}
 	s.Restarts++

@@ -26,6 +26,7 @@ type Wait struct {
 	UnreadSince *time.Time `json:"unread_since,omitempty"`
 
 	// Took is how long the BMC took for its last answer, and Within how long its answers are awaited; 0 = it answers quickly.
+	// Of an agent only Within is known.
 	Took   time.Duration `json:"took,omitempty"`
 	Within time.Duration `json:"within,omitempty"`
 	// Unanswered says that the BMC has not answered the request itself, or not yet. Perhaps it carries it out all the same.

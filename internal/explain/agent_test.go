@@ -1,0 +1,100 @@
+package explain_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"go.temper.dev/temper/internal/coverage"
+	"go.temper.dev/temper/internal/explain"
+	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/node"
+)
+
+// works is a deploy whose step began at 03:04:05 and waits for w. failed of 5 attempts at the step have failed.
+func works(step string, w node.Wait, failed int) (*node.Node, *node.Operation, time.Time) {
+	at := time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)
+	w.Since = at
+	o := &node.Operation{ID: 7, Kind: node.KindDeploy, Phase: node.Running, AcceptedAt: at, BegunAt: &at, Conductor: "c1", StepWait: &w, Steps: []node.Step{{
+		Interface: "deploy", Step: step, State: node.StepRunning, StartedAt: &at, Attempts: failed + 1, Failures: failed, Limit: 5, Issued: &node.Issued{At: at},
+	}}}
+	return &node.Node{UUID: "u", Name: "n1", Driver: "redfish", ProvisionState: node.DeployWait, Operation: o}, o, at
+}
+
+func alive(at time.Time) []coverage.Conductor {
+	return []coverage.Conductor{{Hostname: "c1", Alive: true, HeartbeatAt: at}}
+}
+
+func TestASilentAgentIsToldWithItsAttemptsAndItsEnd(t *testing.T) {
+	n, o, at := works(node.StepWriteImage, node.Wait{For: node.WaitCommand, Subject: "deploy.write_image"}, 2)
+	called, until := at.Add(10*time.Second), at.Add(40*time.Second)
+	o.StepWait.Saw("RUNNING", at.Add(15*time.Second))
+	n.Agent = &node.Agent{LastHeartbeatAt: &called}
+	now := at.Add(25 * time.Second)
+	f := explain.Facts{Now: now, Covered: true, Fleet: alive(now)}
+	answers := explain.Node(n, f)
+	require.Equal(t, "step deploy.write_image: sent to the agent at 03:04:05Z; the agent says RUNNING and does not tell how much is done; "+
+		"it has no time limit as long as the agent answers", answers.Story.Sentence)
+
+	o.StepWait.Missed("no answer in time", at.Add(20*time.Second))
+	o.StepWait.Until = &until
+	e := explain.Node(n, f)
+	require.Equal(t, "step deploy.write_image: sent to the agent at 03:04:05Z; at 03:04:20Z the agent said RUNNING; the agent has not answered since 03:04:25Z (no answer in time); "+
+		"it called last at 03:04:15Z; gives up at 03:04:45Z at the latest; 2 of 5 attempts have failed, and after the last one the agent is booted again, and the step begins anew",
+		e.Story.Sentence)
+	require.Equal(t, fault.AgentSilent, e.Cause)
+	words := e.Paragraph(nil)
+	require.Contains(t, words, "What to do: "+fault.AgentSilent.Row().Do)
+	require.NotContains(t, words, "retry", "what goes on can't be retried")
+
+	o.Steps[0].Restarts = 1
+	require.Contains(t, explain.Node(n, f).Story.Sentence, "2 of 5 attempts have failed, and after the last one the step fails")
+	o.Steps[0].State, o.Phase, o.Cause = node.StepFailed, node.Holding, fault.AgentSilent
+	held := explain.Node(n, f)
+	require.Contains(t, held.Paragraph(nil), "Then retry.", "somebody has to decide")
+}
+
+func TestACallThatIsLateIsToldWithWhatToLookAt(t *testing.T) {
+	n, o, at := works(node.StepDeploy, node.Wait{For: node.WaitCall}, 0)
+	until := at.Add(30 * time.Minute)
+	o.Phase, o.Steps[0].State, o.StepWait.Until, n.ConsoleEnabled, n.Interfaces = node.Waiting, node.StepWaiting, &until, true, map[string]string{"console": "ipmitool-socat"}
+	n.Driver = "ipmi"
+	o.StepWait.ExpectCall(nil)
+	early := explain.Node(n, explain.Facts{Now: at.Add(9 * time.Minute), Covered: true, Fleet: alive(at)})
+	require.Empty(t, early.Cause)
+	e := explain.Node(n, explain.Facts{Now: at.Add(11 * time.Minute), Covered: true, Fleet: alive(at)})
+	require.Equal(t, fault.AgentNeverCalled, e.Cause)
+	require.Contains(t, e.Trouble, "It takes unusually long: the agent has not called since 2030-01-02 03:04:05Z (11m) "+
+		"(a third of its time limit, 30m, is over, and nothing is known yet of how long it usually takes)")
+	require.Contains(t, e.Paragraph(nil), "What to do: Look at the server's console")
+	require.NotContains(t, e.Paragraph(nil), "retry")
+	require.Equal(t, []explain.Action{{Do: explain.ShowConsole}, {Do: explain.ShowPorts}, {Do: explain.CancelOperation, Operation: 7}}, e.Actions[:3])
+
+	usual := at.Add(2 * time.Minute)
+	o.UsualUntil, o.Steps[0].Usual = &usual, &node.Usual{MS: 80_000, Samples: 57, Basis: node.UsualOfModel}
+	o.StepWait.ExpectCall(o.UsualUntil)
+	late := explain.Node(n, explain.Facts{Now: at.Add(3 * time.Minute), Covered: true, Fleet: alive(at)})
+	require.Contains(t, late.Trouble, "It takes unusually long: the agent has not called since 2030-01-02 03:04:05Z (3m) "+
+		"(usually 95 % end within 1m20s (the latest 57 on servers like this one))")
+	require.Equal(t, fault.AgentNeverCalled, late.Cause)
+}
+
+// A step whose conductor was killed is not told to run and to wait for a conductor at the same time.
+func TestAnOperationWhoseConductorDiedIsInterrupted(t *testing.T) {
+	n, o, at := works(node.StepWriteImage, node.Wait{For: node.WaitCommand, Subject: "deploy.write_image"}, 0)
+	o.Driver = "redfish"
+	dead := []coverage.Conductor{{Hostname: "c1", HeartbeatAt: at}}
+	now := at.Add(16 * time.Second)
+	e := explain.Node(n, explain.Facts{Now: now, Fleet: dead})
+	require.Equal(t, "wait call-back while its agent works, operation 7 (deploy) is interrupted", e.What)
+	require.Equal(t, at, *e.Since)
+	require.Equal(t, "conductor c1 was heard of last at 03:04:05Z; step deploy.write_image waits for "+node.WaitsForConductor("", "redfish"), e.Story.Sentence)
+	require.Empty(t, e.Now)
+	require.Contains(t, e.Paragraph(nil), "Next: step deploy.write_image, as soon as such a conductor comes.")
+	require.NotContains(t, e.Paragraph(nil), "running")
+
+	e = explain.Node(n, explain.Facts{Now: now, Covered: true, Fleet: dead})
+	require.Equal(t, "conductor c1 was heard of last at 03:04:05Z; another conductor takes step deploy.write_image over within seconds", e.Story.Sentence)
+	require.NotContains(t, e.Paragraph(nil), "running")
+}
