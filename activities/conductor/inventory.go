@@ -10,6 +10,7 @@ import (
 
 	"go.temper.dev/temper/internal/agent"
 	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/rootdevice"
 )
 
 // inspectionOfAgent is what in-band inspection makes of an agent's inventory: Ironic's
@@ -71,16 +72,13 @@ func isUnicast(mac string) bool {
 
 const gib = 1 << 30
 
-// minDisk is the smallest disk on which Ironic puts an image.
-const minDisk = 4 * gib
-
 // localGB is Ironic's rule (redfish/inspect.py, _detect_local_gb, and the root device hint's
 // default): the smallest disk of at least 4 GiB, in GiB, less one for the partition table and
 // the config drive; 0 where there is none. sizes are in bytes.
 func localGB(sizes []int64) int64 {
 	smallest := int64(0)
 	for _, size := range sizes {
-		if size >= minDisk && (smallest == 0 || size < smallest) {
+		if size >= rootdevice.LeastSize && (smallest == 0 || size < smallest) {
 			smallest = size
 		}
 	}

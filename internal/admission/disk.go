@@ -8,12 +8,9 @@ import (
 
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/rootdevice"
 	"go.temper.dev/temper/internal/text"
 )
-
-// leastDisk is the smallest disk on which the agent puts an image if there are no root device hints
-// (ironic-python-agent, hardware.py, get_os_install_device), in bytes.
-const leastDisk = 4 << 30
 
 // Disk is a disk of a node's inventory.
 type Disk struct {
@@ -21,45 +18,47 @@ type Disk struct {
 	Size int64 // bytes
 }
 
-// RootDisk returns the disk on which an image would be written: the smallest of at least 4 GiB, or the first
-// that the root device hints of instance_info or properties name. known is false if that can't be said: there is no
-// inventory, or a hint is one that only the agent understands. It returns fault.Invalid if no disk fits.
+// RootDisk returns the disk on which an image would be written, as package rootdevice decides. known is false if that can't be said:
+// there is no inventory, it lacks a fact that the hints name, or a hint is one that only the agent understands. It returns
+// fault.Invalid if no disk fits.
 func RootDisk(n *node.Node, inventory map[string]any) (disk Disk, known bool, err error) {
-	disks, _ := inventory["disks"].([]any)
-	hints := rootHints(n)
-	if len(disks) == 0 {
+	disks, ok := disksOf(inventory)
+	hints, unread := rootdevice.Parse(rootdevice.Of(n.InstanceInfo, n.Properties))
+	if !ok || len(disks) == 0 || unread != nil {
 		return Disk{}, false, nil
 	}
-	var best Disk
-	for _, one := range disks {
-		facts, ok := one.(map[string]any)
-		if !ok {
-			return Disk{}, false, nil
-		}
+	best, found, known := hints.Choose(disks)
+	switch {
+	case !known:
+		return Disk{}, false, nil
+	case found:
+		return Disk{Name: best.Name, Size: best.Size}, true, nil
+	}
+	what := "is of 4 GiB or more"
+	if !hints.Empty() {
+		what = "matches its root device hints"
+	}
+	return Disk{}, true, fault.Coded(fault.ValidationFailed, "Node %s has no disk for an image: none of the %d in its inventory %s.", n.UUID, len(disks), what)
+}
+
+// disksOf returns the disks of an inventory. ok is false if one can't be read.
+func disksOf(inventory map[string]any) (disks []rootdevice.Disk, ok bool) {
+	list, _ := inventory["disks"].([]any)
+	for _, one := range list {
+		facts, _ := one.(map[string]any)
 		size, ok := wholeNumber(facts["size"])
 		if !ok {
-			return Disk{}, false, nil
+			return nil, false
 		}
-		fits := len(hints) > 0 || size >= leastDisk
-		for key, hint := range hints {
-			matches, understood := hinted(key, hint, facts, size)
-			if !understood {
-				return Disk{}, false, nil
+		d := rootdevice.Disk{Name: fmt.Sprint(facts["name"]), Size: size, Facts: map[string]string{}}
+		for name, fact := range facts {
+			if fact != nil {
+				d.Facts[name] = fmt.Sprint(fact)
 			}
-			fits = fits && matches
 		}
-		if fits && (best.Size == 0 || len(hints) == 0 && size < best.Size) {
-			best = Disk{Name: fmt.Sprint(facts["name"]), Size: size}
-		}
+		disks = append(disks, d)
 	}
-	if best.Size == 0 {
-		what := "is of 4 GiB or more"
-		if len(hints) > 0 {
-			what = "matches its root device hints"
-		}
-		return Disk{}, true, fault.Coded(fault.ValidationFailed, "Node %s has no disk for an image: none of the %d in its inventory %s.", n.UUID, len(disks), what)
-	}
-	return best, true, nil
+	return disks, true
 }
 
 // LargestDisk returns a disk that is at least as large as the one on which an image would be written, for a node whose RootDisk is
@@ -77,7 +76,7 @@ func LargestDisk(n *node.Node, inventory map[string]any) (disk Disk, known bool)
 			disk = Disk{Name: fmt.Sprint(facts["name"]), Size: size}
 		}
 	}
-	if len(disks) > 0 || len(rootHints(n)) > 0 {
+	if len(disks) > 0 || hinted(n) {
 		return disk, disk.Size > 0
 	}
 	gib, err := strconv.ParseInt(strings.TrimSpace(fmt.Sprint(n.Properties["local_gb"])), 10, 32)
@@ -90,7 +89,7 @@ func LargestDisk(n *node.Node, inventory map[string]any) (disk Disk, known bool)
 // MayNotFit reports whether an image of size bytes (0 = not known) does not fit on every disk on which the agent could put it. Without
 // root device hints all of these have at least 4 GiB.
 func MayNotFit(n *node.Node, size int64) bool {
-	return size > leastDisk || size > 0 && len(rootHints(n)) > 0
+	return size > rootdevice.LeastSize || size > 0 && hinted(n)
 }
 
 // FitsDisk returns an error with the code disk_too_small if an image of size bytes (0 = not known) does not fit on the disk of n on
@@ -107,59 +106,8 @@ func FitsDisk(n *node.Node, inventory map[string]any, size int64) error {
 	return fault.Coded(fault.DiskTooSmall, "The image of node %s needs %s, and disk %s has %s.", cmp.Or(n.Name, n.UUID), needed, disk.Name, has)
 }
 
-// rootHints returns the root device hints of n. Those of instance_info take precedence, as in Ironic.
-func rootHints(n *node.Node) map[string]any {
-	for _, from := range []map[string]any{n.InstanceInfo, n.Properties} {
-		if hints, ok := from["root_device"].(map[string]any); ok && len(hints) > 0 {
-			return hints
-		}
-	}
-	return nil
-}
-
-// hinted reports whether a disk matches a hint. understood is false for hints with operators other than a
-// comparison of the size, which the agent evaluates.
-func hinted(key string, hint any, disk map[string]any, size int64) (matches, understood bool) {
-	words := strings.TrimSpace(fmt.Sprint(hint))
-	if key == "size" {
-		op, number := "==", words
-		for _, o := range []string{">=", "<=", "==", "=", ">", "<"} {
-			if rest, found := strings.CutPrefix(words, o); found {
-				op, number = o, strings.TrimSpace(rest)
-				break
-			}
-		}
-		gib, err := strconv.ParseInt(number, 10, 64)
-		if err != nil {
-			return false, false
-		}
-		have := size >> 30
-		switch op {
-		case ">=", "=": // for numbers, Ironic's "=" means "at least"
-			return have >= gib, true
-		case "<=":
-			return have <= gib, true
-		case ">":
-			return have > gib, true
-		case "<":
-			return have < gib, true
-		}
-		return have == gib, true
-	}
-	switch key {
-	case "name", "serial", "wwn", "model", "vendor", "rotational", "by_path", "hctl":
-	default:
-		return false, false
-	}
-	if strings.ContainsAny(words, "<>=!") {
-		return false, false
-	}
-	have, known := disk[key]
-	if !known || have == nil {
-		return false, key == "name" || key == "serial"
-	}
-	return strings.EqualFold(strings.TrimSpace(fmt.Sprint(have)), words), true
-}
+// hinted reports whether n has root device hints.
+func hinted(n *node.Node) bool { return rootdevice.Of(n.InstanceInfo, n.Properties) != nil }
 
 func wholeNumber(v any) (int64, bool) {
 	switch v := v.(type) {

@@ -51,7 +51,7 @@ func TestTheRootDiskIsTheOneThatTheAgentTakes(t *testing.T) {
 		"by a size":                      {map[string]any{"size": float64(50)}, "/dev/sdc", false},
 		"by a least size":                {map[string]any{"size": ">= 60"}, "/dev/sdb", false},
 		"none":                           {map[string]any{"serial": "X"}, "", true},
-		"an operator of the agent":       {map[string]any{"serial": "s!= B"}, "", false},
+		"the first that hints name":      {map[string]any{"serial": "s!= A"}, "/dev/sdb", false},
 		"a fact that is not known":       {map[string]any{"wwn": "0x1"}, "", false},
 		"a hint that only the agent has": {map[string]any{"by_magic": "x"}, "", false},
 	} {

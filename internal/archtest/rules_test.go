@@ -44,7 +44,8 @@ var rules = []rule{
 	{at: "internal/secret", ours: []string{"internal/fault", "internal/mask", "internal/node", "internal/text"}, never: []string{anyThirdParty}, why: "the domain is pure"},
 	{at: "internal/inventory", ours: []string{"internal/text"}, never: []string{anyThirdParty}, why: "what inventories say is pure"},
 	{at: "internal/plan", ours: []string{"internal/fault", "internal/node", "internal/text"}, never: []string{anyThirdParty}, why: "the domain is pure"},
-	{at: "internal/admission", ours: []string{"internal/fault", "internal/node", "internal/plan", "internal/text"}, never: []string{anyThirdParty}, why: "the domain is pure"},
+	{at: "internal/rootdevice", never: []string{anyThirdParty}, why: "the choice of a disk is pure"},
+	{at: "internal/admission", ours: []string{"internal/fault", "internal/node", "internal/plan", "internal/rootdevice", "internal/text"}, never: []string{anyThirdParty}, why: "the domain is pure"},
 	{at: "internal/closing", ours: []string{"internal/fault", "internal/node"}, never: []string{anyThirdParty}, why: "the domain is pure"},
 	{at: "internal/explain", ours: []string{"internal/admission", "internal/coverage", "internal/fault", "internal/inventory", "internal/node", "internal/text"}, never: []string{anyThirdParty}, why: "the domain is pure"},
 	{at: "internal/help", ours: []string{"internal/explain", "internal/fault", "internal/node", "internal/text"}, never: []string{temporal, pgx, gin, gofish, zap}, why: "what actions are called, whoever advises them"},
@@ -79,7 +80,7 @@ var rules = []rule{
 		never: []string{pgx, gofish, gin}, why: "what the activities of all roles share",
 	},
 	{
-		at: "activities/conductor", ours: []string{"activities", "internal/admission", "internal/console", "internal/node", "internal/coverage", "internal/mask", "internal/plan", "internal/secret", "internal/fault", "internal/bmc", "internal/agent", "internal/configdrive", "internal/text"},
+		at: "activities/conductor", ours: []string{"activities", "internal/admission", "internal/console", "internal/node", "internal/coverage", "internal/mask", "internal/plan", "internal/rootdevice", "internal/secret", "internal/fault", "internal/bmc", "internal/agent", "internal/configdrive", "internal/text"},
 		not:   []string{"activities/orchestrator", "activities/reconcile", "internal/bmc/redfish", "internal/bmc/ipmi", "internal/bmc/fake", "internal/bmc/bmctest"},
 		never: []string{pgx, gofish, gin}, why: "it takes interfaces; worker hands in the real ones",
 	},
