@@ -11,8 +11,8 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// algorithmOf returns the algorithm of a digest by its length; "" = of none that is known.
-func algorithmOf(digest string) string {
+// AlgorithmOf returns the algorithm of a digest by its length; "" = of none that is known.
+func AlgorithmOf(digest string) string {
 	if len(digest) == 32 {
 		return "md5"
 	}
@@ -71,7 +71,7 @@ func (i *Info) checkReach(field, from string, r dial.Reach) error {
 
 // setDigest checks a digest against its algorithm and sets it in lower case.
 func (i *Info) setDigest(field, algo, digest string, p Policy) error {
-	of := algorithmOf(digest)
+	of := AlgorithmOf(digest)
 	switch {
 	case of == "" || !hexDigest.MatchString(digest):
 		return i.invalid("%s is no digest: want 64 (sha256), 96 (sha384) or 128 (sha512) hexadecimal digits, or the URL of a file with them", field)

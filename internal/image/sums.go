@@ -34,7 +34,7 @@ func findDigest(text, name, algo string) (digest string, found bool) {
 			only = line
 			continue
 		}
-		known := algorithmOf(sum)
+		known := AlgorithmOf(sum)
 		switch {
 		case known == "", strings.TrimPrefix(file, "./") != name:
 		case of != "" && of != known: // another algorithm with digests of this length: SHA3-256, BLAKE2

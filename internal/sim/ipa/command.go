@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"go.temper.dev/temper/internal/agent"
+	"go.temper.dev/temper/internal/agent/failure"
 )
 
 // command is a command that runs or has ended. The agent's lock guards result; done is
@@ -62,26 +63,26 @@ const maxResults = 1000
 
 // start starts a command if no other one runs. A synchronous command has ended when start
 // returns. The command's own failure is in its result.
-func (a *Agent) start(in agent.Command) (*command, *restError) {
+func (a *Agent) start(in agent.Command) (*command, *failure.Error) {
 	extension, name, ok := strings.Cut(in.Name, ".")
 	if !ok {
-		return nil, badCommand("Command name must be of the form <extension>.<name>")
+		return nil, failure.BadCommand("Command name must be of the form <extension>.<name>")
 	}
 	a.mu.Lock()
 	if n := len(a.results); n > 0 && !a.results[n-1].ended() {
 		running := a.results[n-1].result.Name
 		a.mu.Unlock()
-		return nil, busy("executing command %s", running)
+		return nil, failure.Busy("executing command %s", running)
 	}
 	ext, ok := extensions[extension]
 	if !ok {
 		a.mu.Unlock()
-		return nil, notFound("Extension with id %s not found.", extension)
+		return nil, failure.NotFound("Extension with id %s not found.", extension)
 	}
 	k, ok := ext[name]
 	if !ok {
 		a.mu.Unlock()
-		return nil, badCommand("Unknown command: %s", name)
+		return nil, failure.BadCommand("Unknown command: %s", name)
 	}
 	c := &command{
 		async: k.async, end: a.injectedEnd(in), names: names(in), done: make(chan struct{}),
@@ -132,9 +133,9 @@ func (a *Agent) execute(k commandSpec, c *command, in agent.Command) {
 // front if it was asynchronous.
 func (a *Agent) setResult(c *command, name string, out any, err error) {
 	if err != nil {
-		e := asREST(err)
-		c.result.Status, c.result.Error = agent.Failed, e.commandError()
-		if e.class == "VersionMismatch" {
+		e := failure.As(err)
+		c.result.Status, c.result.Error = agent.Failed, e.CommandError()
+		if e.Class == "VersionMismatch" {
 			c.result.Status = agent.CleanVersionMismatch
 		}
 		if !c.async {
@@ -204,7 +205,7 @@ func finalizeRescue(ctx context.Context, a *Agent, c *command, params json.RawMe
 		return nil, err
 	}
 	if p.Password == "" || p.Hashed && !strings.HasPrefix(p.Password, "$") {
-		return nil, badCommand("rescue_password is not what hashed says")
+		return nil, failure.BadCommand("rescue_password is not what hashed says")
 	}
 	return lockdown(ctx, a, c, params)
 }
@@ -238,7 +239,7 @@ func installBootloader(_ context.Context, a *Agent, _ *command, params json.RawM
 	}
 	a.sleep(a.fleet.cfg.StepDelay)
 	if a.s.Disk.State().Image == nil {
-		return nil, noDevice("No partition with UUID %s found on device %s", p.RootUUID, a.s.Drives[0].Name)
+		return nil, failure.NoDevice("No partition with UUID %s found on device %s", p.RootUUID, a.s.Drives[0].Name)
 	}
 	return nil, nil
 }

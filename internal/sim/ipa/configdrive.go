@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"go.temper.dev/temper/internal/agent"
+	"go.temper.dev/temper/internal/agent/failure"
 )
 
 // configDriveLimit is the largest config drive, unpacked (64 MiB, ironic-lib).
@@ -24,7 +25,7 @@ func (a *Agent) writeConfigDrive(ctx context.Context, in, node, device string) e
 		err = a.s.Disk.WriteConfigDrive(b)
 	}
 	if err != nil {
-		return deployError("Unexpected exception performing deploy step write_image. InstanceDeployFailure: "+
+		return failure.Deployment("Unexpected exception performing deploy step write_image. InstanceDeployFailure: "+
 			"Failed to create config drive on disk %s for node %s. Error: %s", device, node, err)
 	}
 	return nil

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"go.temper.dev/temper/internal/agent"
+	"go.temper.dev/temper/internal/agent/failure"
 )
 
 // permittedFormats are the formats that the agent writes if the API does not name
@@ -37,13 +38,13 @@ func (a *Agent) checkFormat(i agent.ImageInfo, first []byte) error {
 	found := agent.DetectFormats(first)
 	switch {
 	case len(found) > 1:
-		return invalidImage("Security: Unable to safety check image")
+		return failure.InvalidImage("Security: Unable to safety check image")
 	case !safe(found[0], first):
-		return invalidImage("Security: Image failed safety check")
+		return failure.InvalidImage("Security: Image failed safety check")
 	case !slices.Contains(permitted, found[0]):
-		return invalidImage("Security: Detected image format was %s, but only %s are allowed", found[0], strings.Join(permitted, ", "))
+		return failure.InvalidImage("Security: Detected image format was %s, but only %s are allowed", found[0], strings.Join(permitted, ", "))
 	case i.DiskFormat != "" && string(i.DiskFormat) != found[0]:
-		return invalidImage("Security: Expected format was %s, but image was actually %s", i.DiskFormat, found[0])
+		return failure.InvalidImage("Security: Expected format was %s, but image was actually %s", i.DiskFormat, found[0])
 	}
 	return nil
 }

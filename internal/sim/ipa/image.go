@@ -22,6 +22,7 @@ import (
 	"github.com/google/uuid"
 
 	"go.temper.dev/temper/internal/agent"
+	"go.temper.dev/temper/internal/agent/failure"
 	"go.temper.dev/temper/internal/sim/faults"
 )
 
@@ -66,7 +67,7 @@ func prepareImage(ctx context.Context, a *Agent, c *command, params json.RawMess
 		ConfigDrive *string         `json:"configdrive"`
 	}
 	if err := json.Unmarshal(params, &p); err != nil {
-		return nil, badParams("%s", err)
+		return nil, failure.BadParams("%s", err)
 	}
 	if err := validateImage(p.Image); err != nil {
 		return nil, err
@@ -111,11 +112,11 @@ func (a *Agent) updateNode() {
 func validateImage(i agent.ImageInfo) error {
 	switch {
 	case i.ID == "":
-		return badParams("Image is missing 'id' field.")
+		return failure.BadParams("Image is missing 'id' field.")
 	case len(i.URLs) == 0:
-		return badParams("Image 'urls' must be a list with at least one element.")
+		return failure.BadParams("Image 'urls' must be a list with at least one element.")
 	case i.Checksum == "" && (i.HashAlgo == "" || i.HashValue == ""):
-		return badParams("Image checksum is not available, either the 'checksum' field or the 'os_hash_algo' and " +
+		return failure.BadParams("Image checksum is not available, either the 'checksum' field or the 'os_hash_algo' and " +
 			"'os_hash_value' fields pair must be set for image verification.")
 	}
 	return nil
@@ -143,8 +144,8 @@ func (a *Agent) recordImage(i agent.ImageInfo) agent.PartitionUUIDs {
 func (a *Agent) writeWithRetries(ctx context.Context, c *command, i agent.ImageInfo, device string) error {
 	for try := 1; ; try++ {
 		err := a.write(ctx, c, i, device)
-		var r *restError
-		if err == nil || try == imageTries || !errors.As(err, &r) || r.class != "ImageDownloadError" {
+		var r *failure.Error
+		if err == nil || try == imageTries || !errors.As(err, &r) || r.Class != "ImageDownloadError" {
 			return err
 		}
 		a.logf("image download failed, %d of %d: %v", try, imageTries, err)
@@ -188,7 +189,7 @@ func (a *Agent) write(ctx context.Context, c *command, i agent.ImageInfo, device
 		if errors.Is(context.Cause(ctx), errStalled) {
 			err = errStalled
 		}
-		return downloadError("Download of image %s failed: Unable to write image to device %s. Error: %s",
+		return failure.Download("Download of image %s failed: Unable to write image to device %s. Error: %s",
 			i.ID, device, pythonic(err, n, res.ContentLength))
 	}
 	if _, wrong := a.s.Faults.Trigger(faults.WrongChecksum, faults.Event{Commands: c.names, Agent: true}); wrong {
@@ -197,7 +198,7 @@ func (a *Agent) write(ctx context.Context, c *command, i agent.ImageInfo, device
 	have := hex.EncodeToString(h.Sum(nil))
 	if have != want {
 		w.Abort()
-		return checksumError("Image failed to verify against checksum. location: %s; image ID: %s; image checksum: %s; "+
+		return failure.Checksum("Image failed to verify against checksum. location: %s; image ID: %s; image checksum: %s; "+
 			"verification checksum: %s", device, i.ID, want, have)
 	}
 	if err := a.checkFormat(i, first.b); err != nil {
@@ -267,10 +268,10 @@ func (a *Agent) checksum(ctx context.Context, i agent.ImageInfo) (algorithm, wan
 	a.mu.Unlock()
 	switch {
 	case algorithm == "":
-		return "", "", anyError("Unable to verify image %s with available checksums. Please make sure the specified "+
+		return "", "", failure.Any("Unable to verify image %s with available checksums. Please make sure the specified "+
 			"'os_hash_algo' (currently %s) is supported by this ramdisk, or provide a md5 checksum via the 'checksum' field", i.ID, i.HashAlgo)
 	case algorithm == "md5" && !md5:
-		return "", "", anyError("Unable to verify image %s: MD5 checksums are not permitted by the ramdisk's configuration", i.ID)
+		return "", "", failure.Any("Unable to verify image %s: MD5 checksums are not permitted by the ramdisk's configuration", i.ID)
 	}
 	return algorithm, strings.ToLower(want), nil
 }
@@ -279,16 +280,16 @@ func (a *Agent) checksum(ctx context.Context, i agent.ImageInfo) (algorithm, wan
 func (a *Agent) fetchChecksum(ctx context.Context, from string, i agent.ImageInfo) (string, error) {
 	res, err := a.get(ctx, from, i)
 	if err != nil {
-		return "", downloadError("Download of image %s failed: %s", from, err)
+		return "", failure.Download("Download of image %s failed: %s", from, err)
 	}
 	defer res.Body.Close()
 	b, err := io.ReadAll(io.LimitReader(res.Body, 1<<20))
 	if err != nil {
-		return "", downloadError("Download of image %s failed: %s", from, err)
+		return "", failure.Download("Download of image %s failed: %s", from, err)
 	}
 	lines := strings.FieldsFunc(string(b), func(r rune) bool { return r == '\n' || r == '\r' })
 	if len(lines) == 0 {
-		return "", downloadError("Download of image %s failed: Empty checksum file", from)
+		return "", failure.Download("Download of image %s failed: Empty checksum file", from)
 	}
 	if len(lines) == 1 && len(strings.Fields(lines[0])) == 1 {
 		return strings.TrimSpace(lines[0]), nil
@@ -302,7 +303,7 @@ func (a *Agent) fetchChecksum(ctx context.Context, from string, i agent.ImageInf
 			return f[0], nil
 		}
 	}
-	return "", downloadError("Download of image %s failed: Checksum file does not contain name %s", from, name)
+	return "", failure.Download("Download of image %s failed: Checksum file does not contain name %s", from, name)
 }
 
 // open tries the image's URLs in turn.
@@ -316,7 +317,7 @@ func (a *Agent) open(ctx context.Context, i agent.ImageInfo) (*http.Response, er
 		}
 		tried = append(tried, fmt.Sprintf("URL: %s; time: %.3f seconds. Error: %s", u, time.Since(begun).Seconds(), err))
 	}
-	return nil, downloadError("Download of image %s failed: %s", i.ID, strings.Join(tried, "\n "))
+	return nil, failure.Download("Download of image %s failed: %s", i.ID, strings.Join(tried, "\n "))
 }
 
 func (a *Agent) get(ctx context.Context, u string, i agent.ImageInfo) (*http.Response, error) {

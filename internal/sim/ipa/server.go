@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"go.temper.dev/temper/internal/agent"
+	"go.temper.dev/temper/internal/agent/failure"
 	"go.temper.dev/temper/internal/sim/faults"
 	"go.temper.dev/temper/internal/sim/machine"
 )
@@ -61,7 +62,7 @@ func (a *Agent) post(w http.ResponseWriter, r *http.Request, body []byte) {
 	run, err := a.start(c)
 	status := http.StatusOK
 	if err != nil {
-		status = err.status
+		status = err.Status
 	}
 	a.s.RecordCommand(machine.AgentCommand{Name: c.Name, Boot: a.boot, Step: stepOf(c), Answer: status})
 	if err != nil {
@@ -85,7 +86,7 @@ func (a *Agent) getOne(w http.ResponseWriter, r *http.Request, id string) {
 	}
 	a.mu.Unlock()
 	if found == nil {
-		refuse(w, http.StatusNotFound, notFound("Command Result with id %s not found.", id).Error())
+		refuse(w, http.StatusNotFound, failure.NotFound("Command Result with id %s not found.", id).Error())
 		return
 	}
 	a.reply(w, r, found)

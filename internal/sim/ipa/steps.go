@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"go.temper.dev/temper/internal/agent"
+	"go.temper.dev/temper/internal/agent/failure"
 )
 
 // action runs a step.
@@ -81,13 +82,13 @@ func executeStep(f agent.Family) commandSpec {
 			return nil, err
 		}
 		if v := p.version(f); v != nil && !maps.Equal(v, managers) {
-			return nil, otherVersion("Current versions: %s, versions used by ironic: %s", dict(managers), dict(v))
+			return nil, failure.OtherVersion("Current versions: %s, versions used by ironic: %s", dict(managers), dict(v))
 		}
 		var named struct {
 			Step string `json:"step"`
 		}
 		if json.Unmarshal(p.Step, &named) != nil || named.Step == "" {
-			return nil, executionError("Malformed %s_step, no \"step\" key: %s", f, p.Step)
+			return nil, failure.Execution("Malformed %s_step, no \"step\" key: %s", f, p.Step)
 		}
 		for _, s := range offeredSteps[f] {
 			if s.offer.Step != named.Step {
@@ -99,7 +100,7 @@ func executeStep(f agent.Family) commandSpec {
 			}
 			return map[string]any{string(f) + "_result": out, string(f) + "_step": p.Step}, nil
 		}
-		return nil, noMethod("Could not find method: %s", named.Step)
+		return nil, failure.NoMethod("Could not find method: %s", named.Step)
 	}}
 }
 
