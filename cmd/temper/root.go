@@ -3,6 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
+	"go.temper.dev/temper/internal/agent/agentcmd"
 	"go.temper.dev/temper/internal/buildinfo"
 	"go.temper.dev/temper/internal/cli"
 )
@@ -16,7 +17,7 @@ const (
 func newRootCommand() *cobra.Command {
 	root := cli.New(
 		cli.Group{ID: groupRole, Title: "Roles:", Commands: []*cobra.Command{
-			newAPICommand(), newOrchestratorCommand(), newConductorCommand(), newComputeCommand(), newRackCommand(), newDevCommand(),
+			newAPICommand(), newOrchestratorCommand(), newConductorCommand(), newComputeCommand(), agentcmd.New(), newRackCommand(), newDevCommand(),
 		}},
 		cli.Group{ID: groupTool, Title: "Tools:", Commands: []*cobra.Command{
 			newBMCCommand(), newMigrateCommand(), newKeysetCommand(), newHealthcheckCommand(), newVersionCommand(),

@@ -65,6 +65,8 @@ var rules = []rule{
 	{at: "internal/bmc/redfish", ours: []string{"internal/bmc", "internal/dial", "internal/fault", "internal/jsonlimit", "internal/node", "internal/recording", "internal/text"}, never: []string{temporal, pgx, gin}, why: "a driver speaks to BMCs only"},
 	{at: "internal/console", ours: []string{"internal/bmc"}, never: []string{temporal, pgx, gin, gofish}, why: "consoles and their clients, whoever owns the nodes"},
 	{at: "internal/agent", ours: []string{"internal/dial", "internal/fault", "internal/jsonlimit", "internal/node", "internal/text"}, never: []string{temporal, pgx, gin, gofish}, why: "a protocol, shared with the simulator"},
+	{at: "internal/agent/agentcmd", ours: []string{"internal/agent", "internal/buildinfo", "internal/log"}, never: []string{temporal, pgx, gin, gofish}, why: "a ramdisk has a program with this command only, which must stay small"},
+	{at: "internal/agent/daemon", ours: []string{"internal/agent", "internal/image", "internal/mask", "internal/rootdevice"}, never: []string{temporal, pgx, gin, gofish}, why: "it works on one machine, for whoever speaks the protocol"},
 	{at: "internal/agent/failure", ours: []string{"internal/agent"}, never: []string{temporal, pgx, gin, gofish, zap}, why: "errors of the agent, shared with the simulator"},
 	{at: "internal/agent/hardware", ours: []string{"internal/agent", "internal/rootdevice"}, never: []string{temporal, pgx, gin, gofish, zap}, why: "it reads files of the kernel only"},
 	{at: "internal/agent/imagewriter", ours: []string{"internal/agent", "internal/mask"}, never: []string{temporal, pgx, gin, gofish, zap}, why: "images and disks, whoever asks for them"},

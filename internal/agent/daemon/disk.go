@@ -1,0 +1,175 @@
+package daemon
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"go.temper.dev/temper/internal/agent"
+	"go.temper.dev/temper/internal/agent/failure"
+	"go.temper.dev/temper/internal/agent/imagewriter"
+	"go.temper.dev/temper/internal/image"
+	"go.temper.dev/temper/internal/rootdevice"
+)
+
+// candidates returns the disks on which an image may be written: those that were given, or those of the machine.
+func (a *Agent) candidates() []rootdevice.Disk {
+	if a.Disks == nil {
+		return a.Machine.Candidates()
+	}
+	var out []rootdevice.Disk
+	for _, path := range a.Disks {
+		t, err := imagewriter.Open(path)
+		if err != nil {
+			continue // one that is being written, or is not there
+		}
+		out = append(out, rootdevice.Disk{Name: path, Size: t.Size(), Facts: map[string]string{}})
+		_ = t.Close()
+	}
+	return out
+}
+
+// rootDisk returns the path of the disk on which an image is written. hints nil means those of the node.
+func (a *Agent) rootDisk(hints map[string]any) (string, error) {
+	if hints == nil {
+		a.mu.Lock()
+		hints = rootdevice.Of(a.node.InstanceInfo, a.node.Properties)
+		a.mu.Unlock()
+	}
+	parsed, err := rootdevice.Parse(hints)
+	if err != nil {
+		return "", failure.NoDevice("No devices could be found using the root device hints: %s", err)
+	}
+	disk, found, _ := parsed.Choose(a.candidates())
+	switch {
+	case found:
+		return disk.Name, nil
+	case parsed.Empty():
+		return "", failure.NoDevice("No suitable device was found: there is no disk of 4 GiB or more that is not in use")
+	}
+	return "", failure.NoDevice("No suitable device was found for deployment using these hints: %s", parsed)
+}
+
+// prepareImage is standby.prepare_image, and the step write_image.
+func prepareImage(ctx context.Context, a *Agent, c *command, params json.RawMessage) (any, error) {
+	var p struct {
+		Image       agent.ImageInfo `json:"image_info"`
+		ConfigDrive string          `json:"configdrive"`
+	}
+	if err := json.Unmarshal(params, &p); err != nil {
+		return nil, failure.BadParams("%s", err)
+	}
+	what, err := a.imageOf(p.Image)
+	if err != nil {
+		return nil, err
+	}
+	// The node may have got other root device hints since the agent booted. If nobody answers, the ones that are known count.
+	a.mu.Lock()
+	api, node := a.api, a.node.UUID
+	a.mu.Unlock()
+	_, _ = a.lookUpOnce(ctx, api, node)
+	path, err := a.rootDisk(nil)
+	if err != nil {
+		return nil, err
+	}
+	var drive []byte
+	if p.ConfigDrive != "" {
+		if drive, err = a.readConfigDrive(ctx, p.ConfigDrive); err != nil {
+			return nil, failure.Deployment("the config drive can't be read: %s", err)
+		}
+	}
+	return a.write(ctx, c, what, path, drive)
+}
+
+// imageOf checks what is asked for.
+func (a *Agent) imageOf(i agent.ImageInfo) (imagewriter.Image, error) {
+	a.mu.Lock()
+	formats, md5 := a.settings.PermittedImageFormats, a.settings.MD5Enabled
+	a.mu.Unlock()
+	out := imagewriter.Image{
+		ID: i.ID, URLs: i.URLs, Format: string(i.DiskFormat), Permitted: formats, Algorithm: i.HashAlgo, Digest: i.HashValue,
+		Authorization: i.Authorization, Proxies: i.Proxies, NoProxy: i.NoProxy,
+	}
+	if out.Digest == "" {
+		out.Algorithm, out.Digest = image.AlgorithmOf(i.Checksum), i.Checksum
+	}
+	switch {
+	case i.ID == "":
+		return out, failure.BadParams("Image is missing 'id' field.")
+	case len(i.URLs) == 0:
+		return out, failure.BadParams("Image 'urls' must be a list with at least one element.")
+	case i.ImageType == "partition":
+		return out, failure.BadParams("this agent writes whole-disk images only, and image %s is one of a partition", i.ID)
+	case out.Digest == "":
+		return out, failure.BadParams("Image checksum is not available, either the 'checksum' field or the 'os_hash_algo' and " +
+			"'os_hash_value' fields pair must be set for image verification.")
+	case out.Algorithm == "":
+		return out, failure.Any("Unable to verify image %s with available checksums: the checksum must be the digest itself", i.ID)
+	case out.Algorithm == "md5" && !md5:
+		return out, failure.Any("Unable to verify image %s: MD5 checksums are not permitted by the ramdisk's configuration", i.ID)
+	}
+	return out, nil
+}
+
+// write writes the image and its config drive. It always writes the whole image: a disk is never trusted to have it.
+func (a *Agent) write(ctx context.Context, c *command, i imagewriter.Image, path string, drive []byte) (result any, err error) {
+	disk, err := imagewriter.Open(path)
+	if err != nil {
+		return nil, failure.NoDevice("%s", err)
+	}
+	closed := false
+	defer func() {
+		if !closed {
+			err = errors.Join(err, disk.Close())
+		}
+	}()
+	w := imagewriter.Writer{Client: a.Images, Scratch: a.Scratch, Progress: func(fraction float64, n int64) {
+		a.tell(c, agent.Progress{Fraction: min(fraction, 1), Bytes: n})
+	}}
+	if err := w.Write(ctx, i, disk); err != nil {
+		return nil, err
+	}
+	if len(drive) > 0 {
+		if err := disk.WriteConfigDrive(drive); err != nil {
+			return nil, failure.Deployment("Failed to create config drive on disk %s: %s", path, err)
+		}
+	}
+	id := disk.Identifier()
+	closed = true
+	if err := disk.Close(); err != nil {
+		return nil, failure.Deployment("writing image to device %s: %s", path, err)
+	}
+	a.mu.Lock()
+	a.image = agent.PartitionUUIDs{RootUUID: agent.Text(id)}
+	a.mu.Unlock()
+	return fmt.Sprintf("image (%s) written to device %s root_uuid=%s", i.ID, path, id), nil
+}
+
+// installBootloader looks that there is something to boot. A whole-disk image has its boot loader, and the firmware finds it: in the
+// boot record, or as \EFI\BOOT\BOOTX64.EFI in the EFI system partition.
+func installBootloader(_ context.Context, a *Agent, _ *command, params json.RawMessage) (any, error) {
+	var p agent.BootloaderParams
+	if err := json.Unmarshal(params, &p); err != nil {
+		return nil, failure.BadParams("%s", err)
+	}
+	path, err := a.rootDisk(nil)
+	if err != nil {
+		return nil, err
+	}
+	disk, err := imagewriter.Open(path)
+	if err != nil {
+		return nil, failure.NoDevice("%s", err)
+	}
+	id, esp := disk.Identifier(), disk.HasESP()
+	if err := disk.Close(); err != nil {
+		return nil, err
+	}
+	switch {
+	case id == "" || id != string(p.RootUUID):
+		return nil, failure.NoDevice("No partition with UUID %s found on device %s", p.RootUUID, path)
+	case p.TargetBootMode == "uefi" && !esp:
+		a.Log.Warn("the image has no EFI system partition: firmware that boots with UEFI will not find it")
+	}
+	return nil, nil
+}
