@@ -55,8 +55,8 @@ func (i *ironic) answer(w http.ResponseWriter, r *http.Request) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	w.Header().Set("Date", time.Now().Add(i.skew).UTC().Format(http.TimeFormat))
-	switch {
-	case r.URL.Path == "/v1/lookup":
+	switch r.URL.Path {
+	case "/v1/lookup":
 		i.lookups = append(i.lookups, r.URL.Query().Get("addresses"))
 		if len(i.refuse) > 0 {
 			w.WriteHeader(i.refuse[0])
@@ -69,7 +69,7 @@ func (i *ironic) answer(w http.ResponseWriter, r *http.Request) {
 			l.Config.AgentToken = i.token
 		}
 		_ = json.NewEncoder(w).Encode(l) // the agent has hung up
-	case r.URL.Path == "/v1/heartbeat/"+nodeUUID:
+	case "/v1/heartbeat/" + nodeUUID:
 		var h agent.Heartbeat
 		if json.NewDecoder(r.Body).Decode(&h) != nil {
 			w.WriteHeader(http.StatusBadRequest)
