@@ -46,6 +46,7 @@ func TestTheBackupOfThePartitionTableMovesToTheEnd(t *testing.T) {
 	image := gptImage(t)
 	path := disk(t, 100*mib)
 	require.NoError(t, write(t, serve(t, image), path))
+	require.Equal(t, "EFI PART", string(content(t, path)[100*mib-512:100*mib-504]), "without a config drive, too")
 
 	d, err := imagewriter.Open(path)
 	require.NoError(t, err)
