@@ -25,6 +25,7 @@ type heldConsole struct {
 	retry     time.Time    // when that is tried again
 	cancel    context.CancelFunc
 	confirmed atomic.Pointer[time.Time] // when the claim was certainly the newest
+	over      chan struct{}             // closed when serve has ended, and with it every session that has the console of the BMC
 
 	mu      sync.Mutex
 	state   node.ConsoleState // as it was told last
@@ -63,12 +64,16 @@ func (h *heldConsole) listen(used map[int]bool) node.ConsoleState {
 // serve serves clients until ctx ends or close is called.
 func (h *heldConsole) serve(ctx context.Context) {
 	if h.listener == nil {
+		close(h.over)
 		return
 	}
 	ctx, h.cancel = context.WithCancel(ctx)
 	r := console.Relay{Listener: h.listener, Open: h.open, Type: h.check, Failed: h.failed, Ended: h.ended, Idle: h.keeper.Idle}
 	h.keeper.Log.Info("a console is held", zap.String("node", h.UUID), zap.String("address", h.state.Address))
-	h.keeper.ends.Go(func() { r.Serve(ctx) })
+	h.keeper.ends.Go(func() {
+		defer close(h.over)
+		r.Serve(ctx)
+	})
 }
 
 // close ends what serve began. Nobody can connect any more when the client is told.
@@ -79,6 +84,20 @@ func (h *heldConsole) close() {
 	if h.cancel != nil {
 		h.cancel()
 	}
+}
+
+// closed waits until the console of the BMC is closed, after close, and reports whether it is. If ctx ends before that, it returns
+// what is to be told: nobody listens any more, and a session may have the console, so that the next holder may take it.
+func (h *heldConsole) closed(ctx context.Context) (bool, node.ConsoleState) {
+	select {
+	case <-h.over:
+		return true, node.ConsoleState{}
+	case <-ctx.Done():
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.state.Address = ""
+	return false, h.state
 }
 
 // open opens the console of the BMC. Right before that it records that a session may have the console, which also checks the claim:

@@ -2,6 +2,7 @@ package conductor
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"net"
 	"net/netip"
@@ -19,7 +20,8 @@ import (
 
 const (
 	consoleLook    = time.Second      // between two looks for consoles that are to be held, or not any more
-	consoleRelease = 5 * time.Second  // for giving back all of them at the end
+	consoleClose   = 3 * time.Second  // for the BMCs to close consoles that are given back
+	consoleRelease = 5 * time.Second  // for giving back all of them at the end, closing included
 	portPause      = 10 * time.Second // until a port that was not free is tried again
 )
 
@@ -154,7 +156,7 @@ func (c *Consoles) hold(ctx context.Context, ids []int64) error {
 	}
 	states := make([]node.ConsoleState, len(claimed))
 	for i, claim := range claimed {
-		h := &heldConsole{ConsoleHeld: claim, keeper: c, claimed: sent}
+		h := &heldConsole{ConsoleHeld: claim, keeper: c, claimed: sent, over: make(chan struct{})}
 		h.confirm(sent)
 		states[i] = h.listen(used)
 		c.held[claim.ID] = h
@@ -172,18 +174,37 @@ func (c *Consoles) hold(ctx context.Context, ids []int64) error {
 	return err
 }
 
-// drop gives consoles up.
+// drop gives consoles up: it closes them at their BMCs, all at once, and then releases them. One that is not closed within
+// consoleClose stays claimed, as that of a conductor that was killed, so that the next holder knows of the session that may still have it.
 func (c *Consoles) drop(ctx context.Context, ids []int64) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	claims := make(map[int64]int64, len(ids))
-	for _, id := range ids {
-		claims[id] = c.held[id].Claim
-		c.held[id].close()
+	gone := make([]*heldConsole, len(ids))
+	for i, id := range ids {
+		gone[i] = c.held[id]
+		gone[i].close()
 		delete(c.held, id)
 	}
-	return c.Store.ReleaseConsoles(ctx, claims)
+	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), consoleClose)
+	defer cancel()
+	claims := make(map[int64]int64, len(gone))
+	var open []node.ConsoleState
+	for _, h := range gone {
+		if closed, state := h.closed(closing); closed {
+			claims[h.ID] = h.Claim
+		} else {
+			open = append(open, state)
+		}
+	}
+	var released, saved error
+	if len(claims) > 0 {
+		released = c.Store.ReleaseConsoles(ctx, claims)
+	}
+	if len(open) > 0 {
+		_, saved = c.Store.SaveConsoles(ctx, open)
+	}
+	return errors.Join(released, saved)
 }
 
 func sameTime(a, b *time.Time) bool { return a == b || a != nil && b != nil && a.Equal(*b) }
