@@ -34,9 +34,6 @@ func BootDeviceOf(in *format.Object) (node.BootDevice, error) {
 // node.KindBootDevice.
 func (s *Service) DecideManagement(n *node.Node, fl *Fleet, k node.OperationKind, device node.BootDevice, by string) (*node.Request, error) {
 	d, err := admission.Management(n, k, fl.Reservation(n))
-	if fault.CodeOf(err) == fault.StateNotAllowed {
-		return nil, format.WithHelp(err, help.Of(n, explain.Action{Do: explain.SwitchOn}))
-	}
 	if err != nil {
 		return nil, err
 	}
@@ -129,7 +126,20 @@ func (s *Service) Finish(c *gin.Context, o *node.Operation) (*node.Operation, er
 		kind = fault.Invalid
 	}
 	err = fault.CodedAs(kind, now.Cause, "Operation %d (%s) of node %s has %s: %s", o.ID, o.Kind, o.NodeUUID, now.Outcome, now.Error)
-	return now, format.WithHelp(err, help.Of(&node.Node{UUID: o.NodeUUID, Name: o.NodeName}, explain.Action{Do: explain.ExplainNode}))
+	return now, format.WithHelp(err, s.afterFailure(c, now)...)
+}
+
+// afterFailure returns what can be done about an operation that has failed.
+func (s *Service) afterFailure(c *gin.Context, o *node.Operation) []help.Item {
+	n, err := s.Store.Node(c.Request.Context(), o.NodeUUID)
+	if err != nil {
+		n = &node.Node{UUID: o.NodeUUID, Name: o.NodeName}
+	}
+	list := []help.Item{help.Of(n, explain.Action{Do: explain.ExplainNode})}
+	if o.Kind == node.KindNMI && n.PowerState == node.PowerOff {
+		list = append(list, help.Of(n, explain.Action{Do: explain.SwitchOn}))
+	}
+	return list
 }
 
 // asRefusal returns the error of a request to hardware as fault.Refused, with its code and text. With its own kind the client would

@@ -1,27 +1,18 @@
 package admission
 
 import (
-	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
-	"go.temper.dev/temper/internal/text"
 )
 
 // Management decides what a request of kind k to the management interface does to n; reservation as in Verb. Unlike a request
 // for a power state it is refused while an operation is open, because the steps of that set the boot device themselves.
-// Errors: Conflict, Invalid if n's driver can't do it, and NotAllowed for an NMI of a server that was seen off.
+// Errors: Conflict, and Invalid if n's driver can't do it. Whether a server is on that an NMI is for, only its BMC knows: the step asks it.
 func Management(n *node.Node, k node.OperationKind, reservation string) (Effect, error) {
 	if n.Operation != nil {
 		return Effect{}, node.Locked(n, reservation)
 	}
 	if err := SupportsManagement(n, k); err != nil {
 		return Effect{}, err
-	}
-	if k == node.KindNMI && n.PowerState == node.PowerOff {
-		seen := ""
-		if n.PowerReadAt != nil {
-			seen = ", as its BMC said at " + text.Moment(*n.PowerReadAt)
-		}
-		return Effect{}, fault.Coded(fault.StateNotAllowed, "Node %s is off%s: an NMI interrupts what runs on a server, so it needs one that is on.", n.UUID, seen)
 	}
 	return Effect{Open: k, From: n.ProvisionState, To: n.ProvisionState}, nil
 }

@@ -25,9 +25,7 @@ func TestARequestToTheManagementInterfaceNeedsAFreeNode(t *testing.T) {
 
 	n.PowerState = node.PowerOff
 	_, err = admission.Management(n, node.KindNMI, "")
-	require.Equal(t, fault.StateNotAllowed, fault.CodeOf(err), "nothing runs that could be interrupted")
-	_, err = admission.Management(n, node.KindBootDevice, "")
-	require.NoError(t, err)
+	require.NoError(t, err, "somebody may have switched it on since that was read; the step asks the BMC")
 
 	nodetest.Open(node.KindDeploy)(n)
 	_, err = admission.Management(n, node.KindNMI, "c1")

@@ -66,5 +66,5 @@ func TestTheBootDeviceAndAnNMIThroughEverything(t *testing.T) {
 
 	n.done(n.power("power off"), "manageable")
 	a = s.must(t, http.StatusBadRequest, http.MethodPut, path+"inject_nmi", map[string]any{})
-	require.Contains(t, a.words(), "an NMI interrupts what runs on a server, so it needs one that is on")
+	require.Contains(t, a.words(), "an NMI interrupts what runs on a server, and this one is off")
 }
