@@ -74,3 +74,63 @@ func TestAnUndoThatFailsIsTriedOnceAndSaysWhetherItMayBeTriedAgain(t *testing.T)
 		})
 	}
 }
+
+// If a BMC refuses an undo, steps that the undo does not concern still run.
+func TestWhatIsOwedIsLeftAloneByWhatDoesNotTouchIt(t *testing.T) {
+	outOfBand := map[string]string{"deploy": "direct", "inspect": "redfish", "boot": "redfish-virtual-media", "network": "noop"}
+	for name, c := range map[string]struct {
+		kind       node.OperationKind
+		state      node.State
+		interfaces map[string]string
+		options    plan.Options
+		asked      []bmc.PowerRequest
+	}{
+		"power on":               {node.KindPower, node.Active, direct, plan.Options{Power: node.PowerOn}, []bmc.PowerRequest{bmc.RequestOn}},
+		"a reboot":               {node.KindPower, node.DeployFailed, direct, plan.Options{Power: node.Rebooting}, []bmc.PowerRequest{bmc.RequestOn}},
+		"a verification":         {node.KindManage, node.Verifying, direct, plan.Options{}, nil},
+		"inspection out of band": {node.KindInspect, node.Inspecting, outOfBand, plan.Options{}, nil},
+		"provide, not cleaned":   {node.KindProvide, node.Cleaning, direct, plan.Options{}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, c.kind, c.state, bmc.PowerOff, c.interfaces, c.options)
+			owed := []node.Undo{node.UndoEjectMedia, node.UndoClearBoot}
+			b.book.node.Owed = owed
+			b.machine.media, b.machine.stuck = bmc.Media{Inserted: true, Image: "http://old"}, fault.New(fault.Refused, "400: the drive is in use")
+			r, err := b.run()
+			require.NoError(t, err)
+			require.Equal(t, conductor.NextClose, r.Next)
+			require.Equal(t, c.asked, b.machine.asked)
+			require.Equal(t, owed, b.book.node.Owed)
+			require.True(t, b.machine.media.Inserted)
+		})
+	}
+}
+
+// An operation that boots the server or leaves it off does all undos that are owed:
+// with its steps and, if it fails, with its own undo.
+func TestAnOperationThatUndoesAllTakesOverWhatIsOwed(t *testing.T) {
+	inBand := map[string]string{"deploy": "direct", "inspect": "agent", "boot": "redfish-virtual-media", "network": "noop"}
+	for name, c := range map[string]struct {
+		kind  node.OperationKind
+		state node.State
+		left  []node.Undo // still to undo when it waits for the agent or has ended
+	}{
+		"a deploy":           {node.KindDeploy, node.Deploying, []node.Undo{node.UndoPowerOff, node.UndoEjectMedia, node.UndoClearBoot}},
+		"a cleaning":         {node.KindProvide, node.Cleaning, []node.Undo{node.UndoEjectMedia, node.UndoPowerOff, node.UndoClearBoot}},
+		"inspection in band": {node.KindInspect, node.Inspecting, []node.Undo{node.UndoEjectMedia, node.UndoPowerOff, node.UndoClearBoot}},
+		"giving back":        {node.KindUndeploy, node.Deleting, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, c.kind, c.state, bmc.PowerOn, inBand, plan.Options{AutomatedClean: c.kind == node.KindProvide})
+			b.book.node.Owed, b.book.node.OwedRefused = []node.Undo{node.UndoEjectMedia}, true
+			b.machine.media = bmc.Media{Inserted: true, Image: "http://old"}
+			_, err := b.run()
+			require.NoError(t, err)
+			require.Empty(t, b.book.node.Owed)
+			require.False(t, b.book.node.OwedRefused)
+			require.Equal(t, c.left, b.book.op.Undo)
+			require.NotEqual(t, "http://old", b.machine.media.Image)
+			require.Equal(t, bmc.RequestForceOff, b.machine.asked[0])
+		})
+	}
+}

@@ -178,3 +178,83 @@ func TestAPauseThatABMCAsksForDoesNotOutlastTheWaitForPower(t *testing.T) {
 	require.ErrorContains(t, err, `power state is not "power off" 300ms after`)
 	require.Less(t, time.Since(begun), 5*time.Minute)
 }
+
+func TestPowerRequestsLookBeforeTheyAct(t *testing.T) {
+	for name, c := range map[string]struct {
+		target node.PowerState
+		from   bmc.Power
+		want   []bmc.PowerRequest
+	}{
+		"on when off":        {node.PowerOn, bmc.PowerOff, []bmc.PowerRequest{bmc.RequestOn}},
+		"on when on":         {node.PowerOn, bmc.PowerOn, nil},
+		"off when on":        {node.PowerOff, bmc.PowerOn, []bmc.PowerRequest{bmc.RequestForceOff}},
+		"reboot when on":     {node.Rebooting, bmc.PowerOn, []bmc.PowerRequest{bmc.RequestForceOff, bmc.RequestOn}},
+		"reboot when off":    {node.Rebooting, bmc.PowerOff, []bmc.PowerRequest{bmc.RequestOn}},
+		"soft off when on":   {node.SoftPowerOff, bmc.PowerOn, []bmc.PowerRequest{bmc.RequestSoftOff}},
+		"soft reboot":        {node.SoftRebooting, bmc.PowerOn, []bmc.PowerRequest{bmc.RequestSoftOff, bmc.RequestOn}},
+		"on while coming up": {node.PowerOn, bmc.PowerOn, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, node.KindPower, node.Active, c.from, fakes, plan.Options{Power: c.target})
+			_, err := b.run()
+			require.NoError(t, err)
+			require.Equal(t, c.want, b.machine.asked)
+		})
+	}
+}
+
+func TestALostAnswerToAPowerRequestIsReadBackNotRepeated(t *testing.T) {
+	b := newBench(t, node.KindPower, node.Active, bmc.PowerOn, fakes, plan.Options{Power: node.PowerOff})
+	b.machine.answer = func(bmc.PowerRequest) (bool, error) { return true, fault.New(fault.Unreachable, "connection reset") }
+	_, err := b.run()
+	require.NoError(t, err)
+	require.Equal(t, []bmc.PowerRequest{bmc.RequestForceOff}, b.machine.asked)
+}
+
+func TestAPowerRequestThatIsIgnoredFailsTheStepAndMayBeTriedAgain(t *testing.T) {
+	b := newBench(t, node.KindPower, node.Active, bmc.PowerOn, fakes, plan.Options{Power: node.PowerOff})
+	ignored := 1
+	b.machine.answer = func(bmc.PowerRequest) (bool, error) { ignored--; return ignored < 0, nil }
+	_, err := b.run()
+	require.ErrorContains(t, err, `power state is not "power off"`)
+	require.False(t, final(err))
+	require.Equal(t, 1, b.book.op.Steps[0].Failures)
+	_, err = b.run()
+	require.NoError(t, err)
+	require.Equal(t, bmc.PowerOff, b.machine.power)
+}
+
+func TestAConductorThatDiedAfterSendingIsNotRepeated(t *testing.T) {
+	b := newBench(t, node.KindPower, node.Active, bmc.PowerOff, fakes, plan.Options{Power: node.PowerOn})
+	b.book.op.Steps[0].State = node.StepRunning
+	b.book.op.Steps[0].Issued = &node.Issued{At: time.Now(), Command: string(bmc.RequestOn)}
+	time.AfterFunc(10*time.Millisecond, func() { b.machine.mu.Lock(); b.machine.power = bmc.PowerOn; b.machine.mu.Unlock() })
+	_, err := b.run()
+	require.NoError(t, err)
+	require.Empty(t, b.machine.asked, "what the dead one sent showed in time")
+}
+
+func TestAConductorThatDiedBeforeSendingIsMadeUpFor(t *testing.T) {
+	b := newBench(t, node.KindPower, node.Active, bmc.PowerOff, fakes, plan.Options{Power: node.PowerOn})
+	b.book.op.Steps[0].State = node.StepRunning
+	b.book.op.Steps[0].Issued = &node.Issued{At: time.Now(), Command: string(bmc.RequestOn)}
+	_, err := b.run()
+	require.NoError(t, err)
+	require.Equal(t, []bmc.PowerRequest{bmc.RequestOn}, b.machine.asked)
+}
+
+func TestARestartThatCannotBeReadBackIsSentAtMostOnce(t *testing.T) {
+	b := newBench(t, node.KindPower, node.Active, bmc.PowerOn, fakes, plan.Options{})
+	b.book.op.Steps = []node.Step{{Interface: "power", Step: "reset", Source: node.SourceCore, State: node.StepPending}}
+	b.machine.answer = nil
+	_, err := b.run()
+	require.NoError(t, err)
+	require.Equal(t, 1, b.machine.restarts)
+
+	b = newBench(t, node.KindPower, node.Active, bmc.PowerOn, fakes, plan.Options{})
+	b.book.op.Steps = []node.Step{{Interface: "power", Step: "reset", Source: node.SourceCore, State: node.StepRunning, Issued: &node.Issued{At: time.Now(), Command: "ForceRestart"}}}
+	_, err = b.run()
+	require.ErrorContains(t, err, "its outcome is unknown")
+	require.True(t, final(err))
+	require.Zero(t, b.machine.restarts)
+}

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/testsuite"
 
+	"go.temper.dev/temper/activities/conductor"
 	"go.temper.dev/temper/activities/orchestrator"
 	"go.temper.dev/temper/internal/bmc"
 	"go.temper.dev/temper/internal/fault"
@@ -195,4 +196,72 @@ func TestAPowerOffIsNotOwedOnceTheServerMayNotBeSwitchedOff(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, b.book.node.Owed, "else reconciliation opens an undo again and again")
 	require.Empty(t, b.machine.asked)
+}
+
+func TestUndoLeavesTheServerOffWithoutMediaAndMayRunTwice(t *testing.T) {
+	b := newBench(t, node.KindDeploy, node.Deploying, bmc.PowerOn, direct, plan.Options{})
+	_, err := b.run()
+	require.NoError(t, err)
+	require.NoError(t, b.undo())
+	require.Equal(t, bmc.PowerOff, b.machine.power)
+	require.False(t, b.machine.media.Inserted)
+	require.Empty(t, b.book.op.Undo)
+	writes := b.machine.writes
+	require.NoError(t, b.undo())
+	require.Equal(t, writes, b.machine.writes, "the second one finds nothing to do")
+}
+
+func TestUndoWaitsForAServerThatIsAboutToComeUp(t *testing.T) {
+	for name, c := range map[string]struct {
+		comes bool // before PowerSettle is over
+		want  []bmc.PowerRequest
+	}{
+		"one that comes up in time is seen, and off": {true, []bmc.PowerRequest{bmc.RequestForceOff}},
+		"one that does not is told to stay off":      {false, []bmc.PowerRequest{bmc.RequestForceOff}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, node.KindDeploy, node.Deploying, bmc.PowerOff, direct, plan.Options{})
+			b.book.op.Undo = []node.Undo{node.UndoPowerOff}
+			b.book.op.Steps[0].State = node.StepRunning
+			b.book.op.Steps[0].Issued = &node.Issued{At: time.Now(), Command: string(bmc.RequestOn)}
+			if c.comes {
+				time.AfterFunc(20*time.Millisecond, func() { b.machine.mu.Lock(); b.machine.power = bmc.PowerOn; b.machine.mu.Unlock() })
+			}
+			require.NoError(t, b.undo())
+			require.Equal(t, c.want, b.machine.asked)
+			require.Equal(t, bmc.PowerOff, b.machine.power)
+			require.NoError(t, b.undo())
+			require.Equal(t, c.want, b.machine.asked, "the second one finds nothing to do")
+		})
+	}
+}
+
+func TestAnUndoOfAConductorThatStopsGoesOnElsewhere(t *testing.T) {
+	b := newBench(t, node.KindDeploy, node.Deploying, bmc.PowerOn, direct, plan.Options{})
+	b.book.op.Undo = []node.Undo{node.UndoPowerOff}
+	stop := make(chan struct{})
+	b.machine.answer = func(bmc.PowerRequest) (bool, error) { close(stop); return false, nil }
+	var s testsuite.WorkflowTestSuite
+	env := s.NewTestActivityEnvironment()
+	env.SetWorkerStopChannel(stop)
+	env.RegisterActivity(b.steps)
+	_, err := env.ExecuteActivity(b.steps.Undo, conductor.UndoInput{Operation: 7, Node: uuid, Seq: 1})
+	require.Equal(t, "handed over", kindOf(err))
+	require.False(t, final(err))
+	require.True(t, b.book.op.Rests)
+}
+
+// Whoever tries an undo next must not take the conductor for lost whose try has failed.
+func TestATryOfAnUndoThatFailsIsRecorded(t *testing.T) {
+	b := newBench(t, node.KindDeploy, node.Deploying, bmc.PowerOn, direct, plan.Options{})
+	b.book.op.Undo = []node.Undo{node.UndoPowerOff}
+	b.machine.answer = func(bmc.PowerRequest) (bool, error) { return false, fault.New(fault.Busy, "later") }
+	for range 2 {
+		require.Error(t, b.undo())
+		require.True(t, b.book.op.Rests)
+	}
+	b.machine.answer = nil
+	require.NoError(t, b.undo())
+	require.False(t, b.book.op.Rests)
+	require.Empty(t, b.book.op.Undo)
 }
