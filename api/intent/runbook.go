@@ -27,11 +27,16 @@ func (s *Service) ReadRunbook(ctx context.Context, p *Provision) error {
 		p.RunbookErr = err
 		return nil
 	}
-	if err == nil {
+	switch {
+	case err != nil:
+		return err
+	case b.Hidden.Unreadable != nil:
+		p.RunbookErr = fault.CodedAs(fault.Conflict, fault.SecretUnreadable, "runbook %s: %w", b.Name, b.Hidden.Unreadable)
+	default:
 		b.Steps = clearSteps(b.Steps, b.Hidden.Clear)
 		p.Runbook = b
 	}
-	return err
+	return nil
 }
 
 // checkRunbook refuses a runbook that does not exist, and parameters that it takes the place of.

@@ -159,7 +159,8 @@ type PortStore interface {
 	Ports(ctx context.Context, f node.PortFilter, p node.Page) ([]node.Port, error)
 	Port(ctx context.Context, ident string) (*node.Port, error)
 	CreatePort(ctx context.Context, p *node.Port) error
-	UpdatePort(ctx context.Context, ident string, edit func(*node.Port) error) (*node.Port, error)
+	// UpdatePort locks the row of the node of, a uuid, to which the port belongs before or after the change, and gives it to edit.
+	UpdatePort(ctx context.Context, ident, of string, edit func(*node.Node, *node.Port) error) (*node.Port, error)
 	DeletePort(ctx context.Context, ident string) error
 }
 
@@ -168,29 +169,31 @@ type PortgroupStore interface {
 	Portgroups(ctx context.Context, f node.PortgroupFilter, p node.Page) ([]node.Portgroup, error)
 	Portgroup(ctx context.Context, ident string) (*node.Portgroup, error)
 	CreatePortgroup(ctx context.Context, g *node.Portgroup) error
-	UpdatePortgroup(ctx context.Context, ident string, edit func(*node.Portgroup) error) (*node.Portgroup, error)
+	// UpdatePortgroup locks the row of the node of as UpdatePort does.
+	UpdatePortgroup(ctx context.Context, ident, of string, edit func(*node.Node, *node.Portgroup) error) (*node.Portgroup, error)
 	// DeletePortgroup returns fault.Invalid if the group has ports.
 	DeletePortgroup(ctx context.Context, ident string) error
 }
 
-// VolumeStore keeps the volume connectors and targets; ofNode is the uuid or name of a node, nil = all.
+// VolumeStore keeps the volume connectors and targets; ofNode is the uuid or name of a node, nil = all. Who changes or deletes one
+// locks the row of the node of, a uuid, to which it belongs before or after the change.
 type VolumeStore interface {
 	VolumeConnectors(ctx context.Context, ofNode *string, p node.Page) ([]node.VolumeConnector, error)
 	VolumeConnector(ctx context.Context, uuid string) (*node.VolumeConnector, error)
 	CreateVolumeConnector(ctx context.Context, v *node.VolumeConnector) error
-	UpdateVolumeConnector(ctx context.Context, uuid string, edit func(*node.VolumeConnector) error) (*node.VolumeConnector, error)
-	DeleteVolumeConnector(ctx context.Context, uuid string) error
-	// VolumeTargets does not read the secrets, VolumeTarget does.
+	UpdateVolumeConnector(ctx context.Context, uuid, of string, edit func(*node.Node, *node.VolumeConnector) error) (*node.VolumeConnector, error)
+	DeleteVolumeConnector(ctx context.Context, uuid, of string, allow func(*node.Node) error) error
+	// VolumeTargets does not read the secrets, VolumeTarget does, as far as they open (node.Hidden).
 	VolumeTargets(ctx context.Context, ofNode *string, p node.Page) ([]node.VolumeTarget, error)
 	VolumeTarget(ctx context.Context, uuid string) (*node.VolumeTarget, error)
 	CreateVolumeTarget(ctx context.Context, v *node.VolumeTarget) error
-	UpdateVolumeTarget(ctx context.Context, uuid string, edit func(*node.VolumeTarget) error) (*node.VolumeTarget, error)
-	DeleteVolumeTarget(ctx context.Context, uuid string) error
+	UpdateVolumeTarget(ctx context.Context, uuid, of string, edit func(*node.Node, *node.VolumeTarget) error) (*node.VolumeTarget, error)
+	DeleteVolumeTarget(ctx context.Context, uuid, of string, allow func(*node.Node) error) error
 }
 
 // DeployTemplateStore keeps the deploy templates. An ident is a uuid or a name.
 type DeployTemplateStore interface {
-	// DeployTemplates does not read the secrets, the others do.
+	// DeployTemplates does not read the secrets, the others do, as far as they open (node.Hidden).
 	DeployTemplates(ctx context.Context, p node.Page) ([]node.DeployTemplate, error)
 	DeployTemplate(ctx context.Context, ident string) (*node.DeployTemplate, error)
 	// DeployTemplatesOf are those that are named by traits of a node.
@@ -202,7 +205,7 @@ type DeployTemplateStore interface {
 
 // RunbookStore keeps the runbooks. An ident is a uuid or a name.
 type RunbookStore interface {
-	// Runbooks does not read the secrets, Runbook does.
+	// Runbooks does not read the secrets, Runbook does, as far as they open (node.Hidden).
 	Runbooks(ctx context.Context, p node.Page) ([]node.Runbook, error)
 	Runbook(ctx context.Context, ident string) (*node.Runbook, error)
 	CreateRunbook(ctx context.Context, b *node.Runbook) error

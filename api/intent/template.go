@@ -1,6 +1,7 @@
 package intent
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 
@@ -35,6 +36,17 @@ func HideSteps(steps []node.TemplateStep, known map[string]any) ([]node.Template
 		out[i] = s
 	}
 	return out, all, nil
+}
+
+// RehideSteps is HideSteps for steps that a client edited: steps becomes what may be shown, hidden its secrets. Where an argument has the
+// mask, the secret of before stays; if those do not open, that is the error.
+func RehideSteps(steps *[]node.TemplateStep, hidden *node.Hidden, before node.Hidden) error {
+	shown, secrets, err := HideSteps(*steps, before.Clear)
+	if err != nil {
+		return cmp.Or(before.Unreadable, err)
+	}
+	*steps, *hidden = shown, node.Hidden{Clear: secrets}
+	return nil
 }
 
 // clearSteps are steps with their secrets in place.

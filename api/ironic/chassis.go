@@ -2,7 +2,6 @@ package ironic
 
 import (
 	"context"
-	"net/http"
 
 	"github.com/gin-gonic/gin"
 
@@ -31,65 +30,12 @@ var chassisResource = resource[node.Chassis]{
 	}...),
 }
 
-// listChassis answers GET /v1/chassis.
-func (s *Server) listChassis(c *gin.Context) (int, any, error) {
-	return s.chassisCollection(c, "chassis", false)
-}
-
-// listChassisDetail answers GET /v1/chassis/detail.
-func (s *Server) listChassisDetail(c *gin.Context) (int, any, error) {
-	return s.chassisCollection(c, "chassis/detail", true)
-}
-
-func (s *Server) chassisCollection(c *gin.Context, path string, detailed bool) (int, any, error) {
-	l, err := chassisResource.read(c, s.MaxLimit, detailed)
-	if err != nil {
-		return 0, nil, err
+// chassis answers the requests for chassis.
+func (s *Server) chassis() *shelf[node.Chassis] {
+	return &shelf[node.Chassis]{
+		resource: &chassisResource, maxLimit: s.MaxLimit,
+		all: s.Store.ChassisList, one: s.Store.Chassis, create: s.Store.CreateChassis, update: s.Store.UpdateChassis, remove: s.Store.DeleteChassis,
 	}
-	all, err := s.Store.ChassisList(c.Request.Context(), l.page.Store())
-	if err != nil {
-		return 0, nil, err
-	}
-	return chassisResource.list(c, path, l, all)
-}
-
-// getChassis answers GET /v1/chassis/X.
-func (s *Server) getChassis(c *gin.Context) (int, any, error) {
-	return chassisResource.show(c, s.Store.Chassis)
-}
-
-// createChassis answers POST /v1/chassis.
-func (s *Server) createChassis(c *gin.Context) (int, any, error) {
-	made, err := chassisResource.posted(c)
-	if err != nil {
-		return 0, nil, err
-	}
-	if err := s.Store.CreateChassis(c.Request.Context(), made); err != nil {
-		return 0, nil, err
-	}
-	return chassisResource.created(c, made)
-}
-
-// patchChassis answers PATCH /v1/chassis/X.
-func (s *Server) patchChassis(c *gin.Context) (int, any, error) {
-	p, err := chassisResource.patched(c, s.Store.Chassis)
-	if err != nil {
-		return 0, nil, err
-	}
-	changed, err := s.Store.UpdateChassis(c.Request.Context(), p.before.UUID, chassisResource.apply(p, nil))
-	if err != nil {
-		return 0, nil, err
-	}
-	return http.StatusOK, chassisResource.whole(c, changed), nil
-}
-
-// deleteChassis answers DELETE /v1/chassis/X.
-func (s *Server) deleteChassis(c *gin.Context) (int, any, error) {
-	found, err := chassisResource.find(c, s.Store.Chassis)
-	if err != nil {
-		return 0, nil, err
-	}
-	return http.StatusNoContent, nil, s.Store.DeleteChassis(c.Request.Context(), found.UUID)
 }
 
 // listChassisNodes answers GET /v1/chassis/X/nodes.

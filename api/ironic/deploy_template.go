@@ -1,10 +1,6 @@
 package ironic
 
 import (
-	"net/http"
-
-	"github.com/gin-gonic/gin"
-
 	"go.temper.dev/temper/api/format"
 	"go.temper.dev/temper/api/intent"
 	"go.temper.dev/temper/internal/fault"
@@ -75,63 +71,13 @@ func shownSteps(steps []node.TemplateStep, place string) []any {
 	return out
 }
 
-// hideTemplate takes the secrets out of the steps. Where the mask stands, the secret of before stays.
-func hideTemplate(before, t *node.DeployTemplate) (err error) {
-	t.Steps, t.Hidden.Clear, err = intent.HideSteps(t.Steps, before.Hidden.Clear)
-	return err
-}
-
-// listDeployTemplates answers GET /v1/deploy_templates.
-func (s *Server) listDeployTemplates(c *gin.Context) (int, any, error) {
-	l, err := deployTemplateResource.read(c, s.MaxLimit, false)
-	if err != nil {
-		return 0, nil, err
+// deployTemplates answers the requests for deploy templates.
+func (s *Server) deployTemplates() *shelf[node.DeployTemplate] {
+	return &shelf[node.DeployTemplate]{
+		resource: &deployTemplateResource, maxLimit: s.MaxLimit,
+		all: s.Store.DeployTemplates, one: s.Store.DeployTemplate, create: s.Store.CreateDeployTemplate, update: s.Store.UpdateDeployTemplate, remove: s.Store.DeleteDeployTemplate,
+		settle: func(_ []format.PatchOp, before, t *node.DeployTemplate) error {
+			return intent.RehideSteps(&t.Steps, &t.Hidden, before.Hidden)
+		},
 	}
-	all, err := s.Store.DeployTemplates(c.Request.Context(), l.page.Store())
-	if err != nil {
-		return 0, nil, err
-	}
-	return deployTemplateResource.list(c, "deploy_templates", l, all)
-}
-
-// getDeployTemplate answers GET /v1/deploy_templates/X.
-func (s *Server) getDeployTemplate(c *gin.Context) (int, any, error) {
-	return deployTemplateResource.show(c, s.Store.DeployTemplate)
-}
-
-// createDeployTemplate answers POST /v1/deploy_templates.
-func (s *Server) createDeployTemplate(c *gin.Context) (int, any, error) {
-	t, err := deployTemplateResource.posted(c)
-	if err != nil {
-		return 0, nil, err
-	}
-	if err := hideTemplate(&node.DeployTemplate{}, t); err != nil {
-		return 0, nil, err
-	}
-	if err := s.Store.CreateDeployTemplate(c.Request.Context(), t); err != nil {
-		return 0, nil, err
-	}
-	return deployTemplateResource.created(c, t)
-}
-
-// patchDeployTemplate answers PATCH /v1/deploy_templates/X.
-func (s *Server) patchDeployTemplate(c *gin.Context) (int, any, error) {
-	p, err := deployTemplateResource.patched(c, s.Store.DeployTemplate)
-	if err != nil {
-		return 0, nil, err
-	}
-	t, err := s.Store.UpdateDeployTemplate(c.Request.Context(), p.before.UUID, deployTemplateResource.apply(p, hideTemplate))
-	if err != nil {
-		return 0, nil, err
-	}
-	return http.StatusOK, deployTemplateResource.whole(c, t), nil
-}
-
-// deleteDeployTemplate answers DELETE /v1/deploy_templates/X.
-func (s *Server) deleteDeployTemplate(c *gin.Context) (int, any, error) {
-	t, err := deployTemplateResource.find(c, s.Store.DeployTemplate)
-	if err != nil {
-		return 0, nil, err
-	}
-	return http.StatusNoContent, nil, s.Store.DeleteDeployTemplate(c.Request.Context(), t.UUID)
 }

@@ -45,11 +45,7 @@ func (s *Server) patchPort(c *gin.Context) (int, any, error) {
 		}
 	}
 	err = s.InTurn(ctx, fl, func(t *lockwait.Turn) error {
-		n, err := s.Store.Node(ctx, port.NodeUUID)
-		if err != nil {
-			return err
-		}
-		changed, err := s.Store.UpdatePort(ctx, port.UUID, func(p *node.Port) error {
+		changed, err := s.Store.UpdatePort(ctx, port.UUID, port.NodeUUID, func(n *node.Node, p *node.Port) error {
 			before := *p
 			if err := portAttributes.Apply(ops, &before, p); err != nil {
 				return err

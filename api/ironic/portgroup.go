@@ -182,20 +182,18 @@ func (s *Server) patchPortgroup(c *gin.Context) (int, any, error) {
 		return 0, nil, err
 	}
 	var g *node.Portgroup
-	err = s.InTurn(ctx, fl, func(t *lockwait.Turn) error {
-		n, err := s.Store.Node(ctx, p.after.NodeUUID)
-		if err != nil {
-			return format.NotFoundIsInvalid(err)
-		}
-		g, err = s.Store.UpdatePortgroup(ctx, p.before.UUID, portgroupResource.apply(p, func(before, after *node.Portgroup) error {
-			return s.Admit(t, n, func(n *node.Node) error {
-				return portgroupChangeAllowed(n, before, after, format.Minor(c), fl.Reservation(n))
-			})
-		}))
+	err = s.InTurn(ctx, fl, func(t *lockwait.Turn) (err error) {
+		g, err = s.Store.UpdatePortgroup(ctx, p.before.UUID, p.after.NodeUUID, func(n *node.Node, g *node.Portgroup) error {
+			return portgroupResource.apply(p, func(before, after *node.Portgroup) error {
+				return s.Admit(t, n, func(n *node.Node) error {
+					return portgroupChangeAllowed(n, before, after, format.Minor(c), fl.Reservation(n))
+				})
+			})(g)
+		})
 		return err
 	})
 	if err != nil {
-		return 0, nil, err
+		return 0, nil, nodeNotFoundIsInvalid(err)
 	}
 	return http.StatusOK, portgroupResource.whole(c, g), nil
 }

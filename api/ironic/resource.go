@@ -237,3 +237,11 @@ func recordFields[T any](since int, set format.Setters[T], record func(*T) *node
 		{Name: "updated_at", Since: since, Value: func(t *T) any { return format.Timestamp(record(t).UpdatedAt) }},
 	}
 }
+
+// nodeNotFoundIsInvalid is format.NotFoundIsInvalid for the error of a write that names a node beside the record of the path.
+func nodeNotFoundIsInvalid(err error) error {
+	if fault.CodeOf(err) == fault.NodeNotFound {
+		return format.NotFoundIsInvalid(err)
+	}
+	return err
+}

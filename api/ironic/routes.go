@@ -27,13 +27,14 @@ func (s *Server) ironicRoutes() []httpd.Route {
 }
 
 func (s *Server) chassisRoutes() []httpd.Route {
+	h := s.chassis()
 	return []httpd.Route{
-		httpd.Get("/v1/chassis", 1, s.listChassis),
-		httpd.Post("/v1/chassis", 1, s.createChassis),
-		httpd.Get("/v1/chassis/detail", 1, s.listChassisDetail),
-		httpd.Get("/v1/chassis/:chassis", 1, s.getChassis),
-		httpd.Patch("/v1/chassis/:chassis", 1, s.patchChassis),
-		httpd.Delete("/v1/chassis/:chassis", 1, s.deleteChassis),
+		httpd.Get("/v1/chassis", 1, h.list),
+		httpd.Post("/v1/chassis", 1, h.post),
+		httpd.Get("/v1/chassis/detail", 1, h.collection("chassis/detail", true)),
+		httpd.Get("/v1/chassis/:chassis", 1, h.get),
+		httpd.Patch("/v1/chassis/:chassis", 1, h.patch),
+		httpd.Delete("/v1/chassis/:chassis", 1, h.delete),
 		httpd.Get("/v1/chassis/:chassis/nodes", 1, s.listChassisNodes),
 		httpd.Get("/v1/chassis/:chassis/nodes/detail", 1, s.listChassisNodesDetail),
 	}
@@ -74,22 +75,24 @@ func (s *Server) volumeRoutes() []httpd.Route {
 }
 
 func (s *Server) deployTemplateRoutes() []httpd.Route {
+	h := s.deployTemplates()
 	return []httpd.Route{
-		httpd.Get("/v1/deploy_templates", minorDeployTemplates, s.listDeployTemplates),
-		httpd.Post("/v1/deploy_templates", 1, writes(minorDeployTemplates, noDeployTemplates, s.createDeployTemplate)),
-		httpd.Get("/v1/deploy_templates/:template", minorDeployTemplates, s.getDeployTemplate),
-		httpd.Patch("/v1/deploy_templates/:template", 1, writes(minorDeployTemplates, noDeployTemplates, s.patchDeployTemplate)),
-		httpd.Delete("/v1/deploy_templates/:template", 1, writes(minorDeployTemplates, noDeployTemplates, s.deleteDeployTemplate)),
+		httpd.Get("/v1/deploy_templates", minorDeployTemplates, h.list),
+		httpd.Post("/v1/deploy_templates", 1, writes(minorDeployTemplates, noDeployTemplates, h.post)),
+		httpd.Get("/v1/deploy_templates/:template", minorDeployTemplates, h.get),
+		httpd.Patch("/v1/deploy_templates/:template", 1, writes(minorDeployTemplates, noDeployTemplates, h.patch)),
+		httpd.Delete("/v1/deploy_templates/:template", 1, writes(minorDeployTemplates, noDeployTemplates, h.delete)),
 	}
 }
 
 func (s *Server) runbookRoutes() []httpd.Route {
+	h := s.runbooks()
 	return []httpd.Route{
-		httpd.Get("/v1/runbooks", minorRunbooks, s.listRunbooks),
-		httpd.Post("/v1/runbooks", 1, writes(minorRunbooks, noRunbooks, s.createRunbook)),
-		httpd.Get("/v1/runbooks/:runbook", minorRunbooks, s.getRunbook),
-		httpd.Patch("/v1/runbooks/:runbook", 1, writes(minorRunbooks, noRunbooks, s.patchRunbook)),
-		httpd.Delete("/v1/runbooks/:runbook", 1, writes(minorRunbooks, noRunbooks, s.deleteRunbook)),
+		httpd.Get("/v1/runbooks", minorRunbooks, h.list),
+		httpd.Post("/v1/runbooks", 1, writes(minorRunbooks, noRunbooks, h.post)),
+		httpd.Get("/v1/runbooks/:runbook", minorRunbooks, h.get),
+		httpd.Patch("/v1/runbooks/:runbook", 1, writes(minorRunbooks, noRunbooks, h.patch)),
+		httpd.Delete("/v1/runbooks/:runbook", 1, writes(minorRunbooks, noRunbooks, h.delete)),
 	}
 }
 

@@ -1,10 +1,7 @@
 package ironic
 
 import (
-	"net/http"
 	"slices"
-
-	"github.com/gin-gonic/gin"
 
 	"go.temper.dev/temper/api/format"
 	"go.temper.dev/temper/api/intent"
@@ -62,74 +59,24 @@ var runbookResource = resource[node.Runbook]{
 	}...),
 }
 
-// hideRunbook takes the secrets out of the steps. Where the mask stands, the secret of before stays.
-func hideRunbook(before, b *node.Runbook) (err error) {
-	b.Steps, b.Hidden.Clear, err = intent.HideSteps(b.Steps, before.Hidden.Clear)
-	return err
+// runbooks answers the requests for runbooks.
+func (s *Server) runbooks() *shelf[node.Runbook] {
+	return &shelf[node.Runbook]{
+		resource: &runbookResource, maxLimit: s.MaxLimit,
+		all: s.Store.Runbooks, one: s.Store.Runbook, create: s.Store.CreateRunbook, update: s.Store.UpdateRunbook, remove: s.Store.DeleteRunbook,
+		settle: settleRunbook,
+	}
 }
 
-// listRunbooks answers GET /v1/runbooks.
-func (s *Server) listRunbooks(c *gin.Context) (int, any, error) {
-	l, err := runbookResource.read(c, s.MaxLimit, false)
-	if err != nil {
-		return 0, nil, err
+// settleRunbook: a public runbook is nobody's. A PATCH that makes one public, or not, takes its owner away, and an owner can only be set
+// where it is not public afterwards.
+func settleRunbook(ops []format.PatchOp, before, after *node.Runbook) error {
+	roots := format.Roots(ops)
+	switch owned := slices.Contains(roots, "owner"); {
+	case owned && after.Owner != "" && after.Public:
+		return fault.New(fault.Invalid, "Couldn't apply patch '/owner'. Reason: There cannot be an owner for a public runbook")
+	case !owned && slices.Contains(roots, "public"):
+		after.Owner = ""
 	}
-	all, err := s.Store.Runbooks(c.Request.Context(), l.page.Store())
-	if err != nil {
-		return 0, nil, err
-	}
-	return runbookResource.list(c, "runbooks", l, all)
-}
-
-// getRunbook answers GET /v1/runbooks/X.
-func (s *Server) getRunbook(c *gin.Context) (int, any, error) {
-	return runbookResource.show(c, s.Store.Runbook)
-}
-
-// createRunbook answers POST /v1/runbooks.
-func (s *Server) createRunbook(c *gin.Context) (int, any, error) {
-	b, err := runbookResource.posted(c)
-	if err != nil {
-		return 0, nil, err
-	}
-	if err := hideRunbook(&node.Runbook{}, b); err != nil {
-		return 0, nil, err
-	}
-	if err := s.Store.CreateRunbook(c.Request.Context(), b); err != nil {
-		return 0, nil, err
-	}
-	return runbookResource.created(c, b)
-}
-
-// patchRunbook answers PATCH /v1/runbooks/X. A public runbook is nobody's: making one public, or not, takes its owner away, and
-// an owner can only be set where it is not public afterwards.
-func (s *Server) patchRunbook(c *gin.Context) (int, any, error) {
-	p, err := runbookResource.patched(c, s.Store.Runbook)
-	if err != nil {
-		return 0, nil, err
-	}
-	roots := format.Roots(p.ops)
-	owned, published := slices.Contains(roots, "owner"), slices.Contains(roots, "public")
-	b, err := s.Store.UpdateRunbook(c.Request.Context(), p.before.UUID, runbookResource.apply(p, func(before, after *node.Runbook) error {
-		switch {
-		case owned && after.Owner != "" && after.Public:
-			return fault.New(fault.Invalid, "Couldn't apply patch '/owner'. Reason: There cannot be an owner for a public runbook")
-		case published && !owned:
-			after.Owner = ""
-		}
-		return hideRunbook(before, after)
-	}))
-	if err != nil {
-		return 0, nil, err
-	}
-	return http.StatusOK, runbookResource.whole(c, b), nil
-}
-
-// deleteRunbook answers DELETE /v1/runbooks/X.
-func (s *Server) deleteRunbook(c *gin.Context) (int, any, error) {
-	b, err := runbookResource.find(c, s.Store.Runbook)
-	if err != nil {
-		return 0, nil, err
-	}
-	return http.StatusNoContent, nil, s.Store.DeleteRunbook(c.Request.Context(), b.UUID)
+	return intent.RehideSteps(&after.Steps, &after.Hidden, before.Hidden)
 }

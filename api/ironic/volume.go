@@ -1,6 +1,7 @@
 package ironic
 
 import (
+	"context"
 	"net/http"
 	"net/url"
 
@@ -67,18 +68,17 @@ func volumesOf[T any](s *Server, c *gin.Context, r *resource[T]) (l *listing[T],
 	return l, path, &n.UUID, nil
 }
 
-// mayChangeVolume refuses a change (what) of a volume connector or target while the node uuid is held, or is not powered off.
-func (s *Server) mayChangeVolume(c *gin.Context, uuid, what string) error {
+// changeVolume calls change, which writes a volume connector or target (what, for errors) while the row of its node is locked. allow
+// refuses that while the node is held, or is not powered off.
+func (s *Server) changeVolume(c *gin.Context, what string, change func(ctx context.Context, allow func(*node.Node) error) error) error {
 	ctx := c.Request.Context()
 	fl, err := s.Fleet(ctx)
 	if err != nil {
 		return err
 	}
 	return s.InTurn(ctx, fl, func(t *lockwait.Turn) error {
-		n, err := s.Store.Node(ctx, uuid)
-		if err != nil {
-			return format.NotFoundIsInvalid(err)
-		}
-		return s.Admit(t, n, func(n *node.Node) error { return admission.VolumeChange(n, what, fl.Reservation(n)) })
+		return change(ctx, func(n *node.Node) error {
+			return s.Admit(t, n, func(n *node.Node) error { return admission.VolumeChange(n, what, fl.Reservation(n)) })
+		})
 	})
 }

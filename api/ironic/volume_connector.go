@@ -1,6 +1,7 @@
 package ironic
 
 import (
+	"context"
 	"net/http"
 
 	"github.com/gin-gonic/gin"
@@ -74,12 +75,18 @@ func (s *Server) patchVolumeConnector(c *gin.Context) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	if err := s.mayChangeVolume(c, p.after.NodeUUID, "volume connector update"); err != nil {
-		return 0, nil, err
-	}
-	v, err := s.Store.UpdateVolumeConnector(c.Request.Context(), p.before.UUID, volumeConnectorResource.apply(p, nil))
+	var v *node.VolumeConnector
+	err = s.changeVolume(c, "volume connector update", func(ctx context.Context, allow func(*node.Node) error) (err error) {
+		v, err = s.Store.UpdateVolumeConnector(ctx, p.before.UUID, p.after.NodeUUID, func(n *node.Node, v *node.VolumeConnector) error {
+			if err := allow(n); err != nil {
+				return err
+			}
+			return volumeConnectorResource.apply(p, nil)(v)
+		})
+		return err
+	})
 	if err != nil {
-		return 0, nil, err
+		return 0, nil, nodeNotFoundIsInvalid(err)
 	}
 	return http.StatusOK, volumeConnectorResource.whole(c, v), nil
 }
@@ -90,8 +97,7 @@ func (s *Server) deleteVolumeConnector(c *gin.Context) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	if err := s.mayChangeVolume(c, v.NodeUUID, "volume connector deletion"); err != nil {
-		return 0, nil, err
-	}
-	return http.StatusNoContent, nil, s.Store.DeleteVolumeConnector(c.Request.Context(), v.UUID)
+	return http.StatusNoContent, nil, s.changeVolume(c, "volume connector deletion", func(ctx context.Context, allow func(*node.Node) error) error {
+		return s.Store.DeleteVolumeConnector(ctx, v.UUID, v.NodeUUID, allow)
+	})
 }

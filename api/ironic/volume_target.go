@@ -1,6 +1,8 @@
 package ironic
 
 import (
+	"cmp"
+	"context"
 	"net/http"
 
 	"github.com/gin-gonic/gin"
@@ -49,9 +51,13 @@ var volumeTargetResource = resource[node.VolumeTarget]{
 }
 
 // hideProperties takes the secrets out of the properties. Where the mask stands, the secret of before stays.
-func hideProperties(before, v *node.VolumeTarget) (err error) {
-	v.Properties, v.Hidden.Clear, err = intent.MaskDict("properties", v.Properties, before.Hidden.Clear)
-	return err
+func hideProperties(before, v *node.VolumeTarget) error {
+	shown, secrets, err := intent.MaskDict("properties", v.Properties, before.Hidden.Clear)
+	if err != nil {
+		return cmp.Or(before.Hidden.Unreadable, err)
+	}
+	v.Properties, v.Hidden = shown, node.Hidden{Clear: secrets}
+	return nil
 }
 
 // listVolumeTargets answers GET /v1/volume/targets and GET /v1/nodes/X/volume/targets.
@@ -93,12 +99,18 @@ func (s *Server) patchVolumeTarget(c *gin.Context) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	if err := s.mayChangeVolume(c, p.after.NodeUUID, "volume target update"); err != nil {
-		return 0, nil, err
-	}
-	v, err := s.Store.UpdateVolumeTarget(c.Request.Context(), p.before.UUID, volumeTargetResource.apply(p, hideProperties))
+	var v *node.VolumeTarget
+	err = s.changeVolume(c, "volume target update", func(ctx context.Context, allow func(*node.Node) error) (err error) {
+		v, err = s.Store.UpdateVolumeTarget(ctx, p.before.UUID, p.after.NodeUUID, func(n *node.Node, v *node.VolumeTarget) error {
+			if err := allow(n); err != nil {
+				return err
+			}
+			return volumeTargetResource.apply(p, hideProperties)(v)
+		})
+		return err
+	})
 	if err != nil {
-		return 0, nil, err
+		return 0, nil, nodeNotFoundIsInvalid(err)
 	}
 	return http.StatusOK, volumeTargetResource.whole(c, v), nil
 }
@@ -109,8 +121,7 @@ func (s *Server) deleteVolumeTarget(c *gin.Context) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	if err := s.mayChangeVolume(c, v.NodeUUID, "volume target deletion"); err != nil {
-		return 0, nil, err
-	}
-	return http.StatusNoContent, nil, s.Store.DeleteVolumeTarget(c.Request.Context(), v.UUID)
+	return http.StatusNoContent, nil, s.changeVolume(c, "volume target deletion", func(ctx context.Context, allow func(*node.Node) error) error {
+		return s.Store.DeleteVolumeTarget(ctx, v.UUID, v.NodeUUID, allow)
+	})
 }

@@ -24,6 +24,8 @@ type VolumeTarget struct {
 // Hidden are the secrets of a record. They are in no answer and no log.
 type Hidden struct {
 	Clear map[string]any
+	// Unreadable says why the secrets do not open; Clear is nil then. The record can be shown and deleted all the same. nil = they do.
+	Unreadable error
 	// As the database has them; only the store reads it.
 	Sealed SealedText
 }

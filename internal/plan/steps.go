@@ -149,7 +149,10 @@ func planDeployment(k node.KindSpec, n *node.Node, asked []node.Step, o Options)
 	if err != nil {
 		return nil, err
 	}
-	templates := matching(n, o.Templates)
+	templates, err := matching(n, o.Templates)
+	if err != nil {
+		return nil, err
+	}
 	fromTemplates, err := resolveDeploySteps(k, n, templateSteps(templates, asked), specs, seen, " from all deploy templates matching this node's instance traits")
 	if err != nil {
 		return nil, badTemplates(templates, err)

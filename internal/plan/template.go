@@ -56,15 +56,20 @@ func ReadTemplateSteps(b StepBook, raw json.RawMessage) ([]node.TemplateStep, er
 	return out, nil
 }
 
-// matching are those of the templates that are named by a trait that n's instance asks for.
-func matching(n *node.Node, templates []node.DeployTemplate) (out []node.DeployTemplate) {
+// matching are those of the templates that are named by a trait that n's instance asks for. The error is fault.SecretUnreadable if
+// the secrets of one of them do not open.
+func matching(n *node.Node, templates []node.DeployTemplate) (out []node.DeployTemplate, err error) {
 	wanted, _ := n.InstanceInfo["traits"].([]any)
 	for _, t := range templates {
-		if slices.Contains(wanted, any(t.Name)) {
+		switch {
+		case !slices.Contains(wanted, any(t.Name)):
+		case t.Hidden.Unreadable != nil:
+			return nil, fault.CodedAs(fault.Conflict, fault.SecretUnreadable, "deploy template %s, which this node's instance traits ask for: %w", t.Name, t.Hidden.Unreadable)
+		default:
 			out = append(out, t)
 		}
 	}
-	return out
+	return out, nil
 }
 
 // templateSteps are the steps of templates as a request would name them, except for those that the request names itself: these

@@ -53,9 +53,10 @@ func (s *Store) CreatePortgroup(ctx context.Context, g *node.Portgroup) error {
 	return portgroups.create(ctx, s, g)
 }
 
-// UpdatePortgroup edits the port group under its row's lock. NodeUUID may be changed too, unless it has ports.
-func (s *Store) UpdatePortgroup(ctx context.Context, ident string, edit func(*node.Portgroup) error) (*node.Portgroup, error) {
-	return portgroups.update(ctx, s, ident, edit)
+// UpdatePortgroup edits the port group while its row and that of a node are locked: the node of, to which it belongs before or after
+// the change. NodeUUID may be changed too, unless it has ports.
+func (s *Store) UpdatePortgroup(ctx context.Context, ident, of string, edit func(*node.Node, *node.Portgroup) error) (*node.Portgroup, error) {
+	return portgroups.updateUnder(ctx, s, ident, &underNode{uuid: of}, edit)
 }
 
 // DeletePortgroup removes the port group of that uuid or name. The error is fault.Invalid if it has ports.

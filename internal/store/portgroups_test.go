@@ -23,7 +23,8 @@ func TestPortgroups(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, g, got)
 	}
-	got, err := s.UpdatePortgroup(t.Context(), "bond0", func(g *node.Portgroup) error {
+	got, err := s.UpdatePortgroup(t.Context(), "bond0", a.UUID, func(n *node.Node, g *node.Portgroup) error {
+		require.Equal(t, a.UUID, n.UUID)
 		g.NodeUUID, g.Name, g.Address, g.ID, g.UUID = b.UUID, "", "", 0, ""
 		return nil
 	})
@@ -35,10 +36,10 @@ func TestPortgroups(t *testing.T) {
 	require.Equal(t, b.UUID, again.NodeUUID)
 
 	no := fault.New(fault.Conflict, "no")
-	_, err = s.UpdatePortgroup(t.Context(), g.UUID, func(*node.Portgroup) error { return no })
+	_, err = s.UpdatePortgroup(t.Context(), g.UUID, b.UUID, func(*node.Node, *node.Portgroup) error { return no })
 	require.ErrorIs(t, err, no)
 	for _, uuid := range []string{someUUID(), "n1", ""} {
-		_, err = s.UpdatePortgroup(t.Context(), g.UUID, func(g *node.Portgroup) error { g.NodeUUID = uuid; return nil })
+		_, err = s.UpdatePortgroup(t.Context(), g.UUID, b.UUID, func(_ *node.Node, g *node.Portgroup) error { g.NodeUUID = uuid; return nil })
 		kind(t, fault.NotFound, err)
 		kind(t, fault.NotFound, s.CreatePortgroup(t.Context(), &node.Portgroup{NodeUUID: uuid, Mode: "x"}))
 	}
@@ -48,13 +49,13 @@ func TestPortgroups(t *testing.T) {
 	port.NodeUUID = b.UUID
 	require.NoError(t, s.CreatePort(t.Context(), port))
 	kind(t, fault.Invalid, s.DeletePortgroup(t.Context(), g.UUID))
-	_, err = s.UpdatePortgroup(t.Context(), g.UUID, func(g *node.Portgroup) error { g.NodeUUID = a.UUID; return nil })
+	_, err = s.UpdatePortgroup(t.Context(), g.UUID, b.UUID, func(_ *node.Node, g *node.Portgroup) error { g.NodeUUID = a.UUID; return nil })
 	kind(t, fault.Invalid, err)
 	require.NoError(t, s.DeletePort(t.Context(), port.UUID))
 	require.NoError(t, s.DeletePortgroup(t.Context(), g.UUID))
 	kind(t, fault.NotFound, s.DeletePortgroup(t.Context(), g.UUID))
 	_, err = s.Portgroup(t.Context(), g.UUID)
 	kind(t, fault.NotFound, err)
-	_, err = s.UpdatePortgroup(t.Context(), g.UUID, func(*node.Portgroup) error { return nil })
+	_, err = s.UpdatePortgroup(t.Context(), g.UUID, b.UUID, func(*node.Node, *node.Portgroup) error { return nil })
 	kind(t, fault.NotFound, err)
 }

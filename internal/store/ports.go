@@ -159,11 +159,14 @@ UPDATE ports SET ` + portTable.assignments(onPatch) + `, node_id = n.id, updated
  WHERE ports.id = @id AND n.uuid = @node_uuid
 RETURNING ports.updated_at`
 
-// UpdatePort edits the port under its row's lock. NodeUUID may be changed too.
-func (s *Store) UpdatePort(ctx context.Context, ident string, edit func(*node.Port) error) (*node.Port, error) {
+// UpdatePort edits the port while its row and that of a node are locked: the node of, a uuid, to which it belongs before or after the
+// change. NodeUUID may be changed too.
+func (s *Store) UpdatePort(ctx context.Context, ident, of string, edit func(*node.Node, *node.Port) error) (*node.Port, error) {
 	var p node.Port
+	u := underNode{uuid: of}
 	var locked int64 // while the lock was waited for, the name may have gone to another port
 	err := s.inTx(ctx, "update port "+words(ident, 64), func(b *pgx.Batch) {
+		u.queueLock(b)
 		a := args{"ident": ident}
 		b.Queue(byIdent(ident, lockPortByUUIDSQL, lockPortByNameSQL), a).QueryRow(maybe(new(bool), func(r pgx.Row) error { return r.Scan(&locked) }))
 		b.Queue(byIdent(ident, portByUUIDSQL, portByNameSQL), a).QueryRow(maybe(new(bool), func(r pgx.Row) (err error) {
@@ -174,8 +177,14 @@ func (s *Store) UpdatePort(ctx context.Context, ident string, edit func(*node.Po
 		if locked == 0 || locked != p.ID {
 			return noPort(ident)
 		}
-		id, uuid := p.ID, p.UUID
-		if err := edit(&p); err != nil {
+		if err := u.missing(); err != nil {
+			return err
+		}
+		id, uuid, before := p.ID, p.UUID, p.NodeUUID
+		if err := edit(&u.Node, &p); err != nil {
+			return err
+		}
+		if err := u.concerns("The port "+uuid, before, p.NodeUUID); err != nil {
 			return err
 		}
 		p.ID, p.UUID = id, uuid

@@ -24,7 +24,8 @@ func TestPorts(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, p, got)
 	}
-	got, err := s.UpdatePort(t.Context(), "eth0", func(p *node.Port) error {
+	got, err := s.UpdatePort(t.Context(), "eth0", a.UUID, func(n *node.Node, p *node.Port) error {
+		require.Equal(t, a.UUID, n.UUID)
 		p.NodeUUID, p.Name, p.Address, p.ID, p.UUID = b.UUID, "", "52:54:00:00:00:02", 0, ""
 		return nil
 	})
@@ -37,10 +38,10 @@ func TestPorts(t *testing.T) {
 	require.Equal(t, b.UUID, again.NodeUUID)
 
 	no := fault.New(fault.Conflict, "no")
-	_, err = s.UpdatePort(t.Context(), p.UUID, func(*node.Port) error { return no })
+	_, err = s.UpdatePort(t.Context(), p.UUID, b.UUID, func(*node.Node, *node.Port) error { return no })
 	require.ErrorIs(t, err, no)
 	for _, uuid := range []string{someUUID(), "n1", ""} {
-		_, err = s.UpdatePort(t.Context(), p.UUID, func(p *node.Port) error { p.NodeUUID = uuid; return nil })
+		_, err = s.UpdatePort(t.Context(), p.UUID, b.UUID, func(_ *node.Node, p *node.Port) error { p.NodeUUID = uuid; return nil })
 		kind(t, fault.NotFound, err)
 		kind(t, fault.NotFound, s.CreatePort(t.Context(), &node.Port{NodeUUID: uuid, Address: "52:54:00:00:00:03"}))
 	}
@@ -49,7 +50,7 @@ func TestPorts(t *testing.T) {
 	kind(t, fault.NotFound, s.DeletePort(t.Context(), p.UUID))
 	_, err = s.Port(t.Context(), p.UUID)
 	kind(t, fault.NotFound, err)
-	_, err = s.UpdatePort(t.Context(), p.UUID, func(*node.Port) error { return nil })
+	_, err = s.UpdatePort(t.Context(), p.UUID, b.UUID, func(*node.Node, *node.Port) error { return nil })
 	kind(t, fault.NotFound, err)
 }
 

@@ -24,12 +24,15 @@ func (r *records[T]) sealedRecord(uuid string) (n *node.Node, name string) {
 	return &node.Node{UUID: uuid}, r.name
 }
 
-// seal seals the secrets of t.
+// seal seals the secrets of t. The error is fault.SecretUnreadable if t still has some that do not open.
 func (r *records[T]) seal(s *Store, t *T) error {
 	if r.hidden == nil {
 		return nil
 	}
 	h := r.hidden(t)
+	if h.Unreadable != nil { // the masks of t stand for them
+		return h.Unreadable
+	}
 	h.Sealed = node.SealedText{}
 	if len(h.Clear) == 0 {
 		return nil
@@ -40,22 +43,23 @@ func (r *records[T]) seal(s *Store, t *T) error {
 	return err
 }
 
-// open opens the secrets of t.
-func (r *records[T]) open(s *Store, t *T) error {
+// open opens the secrets of t, or notes in t that they do not open.
+func (r *records[T]) open(s *Store, t *T) {
 	if r.hidden == nil {
-		return nil
+		return
 	}
 	h := r.hidden(t)
 	if len(h.Sealed.Text) == 0 {
-		return nil
+		return
 	}
-	n, name := r.sealedRecord(r.record(t).UUID)
+	uuid := r.record(t).UUID
+	n, name := r.sealedRecord(uuid)
 	v, err := s.sealer.open(n, sealedText{name: name, version: h.Sealed.Version, text: h.Sealed.Text})
 	if err != nil {
-		return fault.Coded(fault.SecretUnreadable, "the secrets of %s do not open with the keys of this process", r.doing("the", r.record(t).UUID))
+		h.Unreadable = fault.CodedAs(fault.Conflict, fault.SecretUnreadable, "the secrets of %s do not open with the keys of this process; give them again, or delete the %s", r.doing("the", uuid), r.what)
+		return
 	}
 	h.Clear, _ = v.(map[string]any)
-	return nil
 }
 
 // rotate is Rotate for the secrets of records.

@@ -82,6 +82,14 @@ func (r *records[T]) each() func(pgx.Row) (T, error) {
 	}
 }
 
+// nodeOf returns the uuid of the node that t belongs to; "" = to none.
+func (r *records[T]) nodeOf(t *T) string {
+	if r.node == nil {
+		return ""
+	}
+	return *r.node(t)
+}
+
 func (r *records[T]) notFound(ident string) error {
 	return fault.New(fault.NotFound, r.missing, words(ident, 255))
 }
@@ -102,7 +110,7 @@ func (r *records[T]) list(ctx context.Context, s *Store, q *query, p node.Page) 
 	return out, err
 }
 
-// find returns the record whose uuid or name is ident.
+// find returns the record whose uuid or name is ident. Secrets that do not open are no error (node.Hidden).
 func (r *records[T]) find(ctx context.Context, s *Store, ident string) (*T, error) {
 	if !r.known(ident) {
 		return nil, r.notFound(ident)
@@ -118,7 +126,8 @@ func (r *records[T]) find(ctx context.Context, s *Store, ident string) (*T, erro
 	case !found:
 		return nil, r.notFound(ident)
 	}
-	return &t, r.open(s, &t)
+	r.open(s, &t)
+	return &t, nil
 }
 
 // args are the arguments of a statement that writes t, with its secrets sealed.
@@ -156,12 +165,18 @@ func (r *records[T]) create(ctx context.Context, s *Store, t *T) error {
 
 // update has edit change the record whose uuid or name is ident, while its row is locked.
 func (r *records[T]) update(ctx context.Context, s *Store, ident string, edit func(*T) error) (*T, error) {
+	return r.updateUnder(ctx, s, ident, &underNode{}, func(_ *node.Node, t *T) error { return edit(t) })
+}
+
+// updateUnder is update while the row of a node is locked, too, to which the record belongs before or after the change.
+func (r *records[T]) updateUnder(ctx context.Context, s *Store, ident string, u *underNode, edit func(*node.Node, *T) error) (*T, error) {
 	if !r.known(ident) {
 		return nil, r.notFound(ident)
 	}
 	var t T
 	var locked int64 // while the lock was waited for, the name may have gone to another record
 	err := s.inTx(ctx, r.doing("update", ident), func(b *pgx.Batch) {
+		u.queueLock(b)
 		a := args{"ident": ident}
 		b.Queue(r.where(r.lock, ident)+" FOR NO KEY UPDATE", a).QueryRow(maybe(new(bool), func(row pgx.Row) error { return row.Scan(&locked) }))
 		b.Queue(r.where(r.selected, ident), a).QueryRow(maybe(new(bool), func(row pgx.Row) (err error) {
@@ -173,10 +188,15 @@ func (r *records[T]) update(ctx context.Context, s *Store, ident string, edit fu
 		if locked == 0 || locked != had.ID {
 			return r.notFound(ident)
 		}
-		if err := r.open(s, &t); err != nil {
+		if err := u.missing(); err != nil {
 			return err
 		}
-		if err := edit(&t); err != nil {
+		before := r.nodeOf(&t)
+		r.open(s, &t)
+		if err := edit(&u.Node, &t); err != nil {
+			return err
+		}
+		if err := u.concerns(r.doing("The", ident), before, r.nodeOf(&t)); err != nil {
 			return err
 		}
 		*r.record(&t) = had
@@ -199,6 +219,38 @@ func (r *records[T]) update(ctx context.Context, s *Store, ident string, edit fu
 		return nil, err
 	}
 	return &t, nil
+}
+
+// deleteUnder removes the record whose uuid or name is ident, while the row of its node is locked, if allow says so.
+func (r *records[T]) deleteUnder(ctx context.Context, s *Store, ident string, u *underNode, allow func(*node.Node) error) error {
+	if !r.known(ident) {
+		return r.notFound(ident)
+	}
+	a, found := args{"ident": ident}, false
+	var t T
+	return s.inTx(ctx, r.doing("delete", ident), func(b *pgx.Batch) {
+		u.queueLock(b)
+		b.Queue(r.where(r.lock, ident)+" FOR UPDATE", a).QueryRow(maybe(&found, func(row pgx.Row) error { return row.Scan(new(int64)) }))
+		b.Queue(r.where(r.selected, ident), a).QueryRow(maybe(new(bool), func(row pgx.Row) (err error) {
+			t, err = r.each()(row)
+			return err
+		}))
+	}, func(b *pgx.Batch) error {
+		if !found {
+			return r.notFound(ident)
+		}
+		if err := u.missing(); err != nil {
+			return err
+		}
+		if err := u.concerns(r.doing("The", ident), r.nodeOf(&t), ""); err != nil {
+			return err
+		}
+		if err := allow(&u.Node); err != nil {
+			return err
+		}
+		b.Queue(r.where(r.deleteBy, ident), a)
+		return nil
+	})
 }
 
 // delete removes the record whose uuid or name is ident.

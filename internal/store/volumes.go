@@ -46,14 +46,15 @@ func (s *Store) CreateVolumeConnector(ctx context.Context, v *node.VolumeConnect
 	return volumeConnectors.create(ctx, s, v)
 }
 
-// UpdateVolumeConnector edits a volume connector under its row's lock. NodeUUID may be changed too.
-func (s *Store) UpdateVolumeConnector(ctx context.Context, uuid string, edit func(*node.VolumeConnector) error) (*node.VolumeConnector, error) {
-	return volumeConnectors.update(ctx, s, uuid, edit)
+// UpdateVolumeConnector edits a volume connector while its row and that of a node are locked: the node of, a uuid, to which it belongs before or
+// after the change. NodeUUID may be changed too.
+func (s *Store) UpdateVolumeConnector(ctx context.Context, uuid, of string, edit func(*node.Node, *node.VolumeConnector) error) (*node.VolumeConnector, error) {
+	return volumeConnectors.updateUnder(ctx, s, uuid, &underNode{uuid: of}, edit)
 }
 
-// DeleteVolumeConnector removes the volume connector of that uuid.
-func (s *Store) DeleteVolumeConnector(ctx context.Context, uuid string) error {
-	return volumeConnectors.delete(ctx, s, uuid)
+// DeleteVolumeConnector removes the volume connector of that uuid if allow says so, while the row of its node is locked, whose uuid is of.
+func (s *Store) DeleteVolumeConnector(ctx context.Context, uuid, of string, allow func(*node.Node) error) error {
+	return volumeConnectors.deleteUnder(ctx, s, uuid, &underNode{uuid: of}, allow)
 }
 
 // VolumeTargets is a page of the volume targets of a node, a uuid or name, or of all nodes (nil). Hidden is not read.
@@ -72,12 +73,13 @@ func (s *Store) CreateVolumeTarget(ctx context.Context, v *node.VolumeTarget) er
 	return volumeTargets.create(ctx, s, v)
 }
 
-// UpdateVolumeTarget edits a volume target under its row's lock. NodeUUID and the secrets may be changed too.
-func (s *Store) UpdateVolumeTarget(ctx context.Context, uuid string, edit func(*node.VolumeTarget) error) (*node.VolumeTarget, error) {
-	return volumeTargets.update(ctx, s, uuid, edit)
+// UpdateVolumeTarget edits a volume target while its row and that of a node are locked: the node of, a uuid, to which it belongs before or
+// after the change. NodeUUID and the secrets may be changed too.
+func (s *Store) UpdateVolumeTarget(ctx context.Context, uuid, of string, edit func(*node.Node, *node.VolumeTarget) error) (*node.VolumeTarget, error) {
+	return volumeTargets.updateUnder(ctx, s, uuid, &underNode{uuid: of}, edit)
 }
 
-// DeleteVolumeTarget removes the volume target of that uuid.
-func (s *Store) DeleteVolumeTarget(ctx context.Context, uuid string) error {
-	return volumeTargets.delete(ctx, s, uuid)
+// DeleteVolumeTarget removes the volume target of that uuid if allow says so, while the row of its node is locked, whose uuid is of.
+func (s *Store) DeleteVolumeTarget(ctx context.Context, uuid, of string, allow func(*node.Node) error) error {
+	return volumeTargets.deleteUnder(ctx, s, uuid, &underNode{uuid: of}, allow)
 }

@@ -39,10 +39,17 @@ func TestSecretsOfVolumeTargets(t *testing.T) {
 	read, err = both.VolumeTarget(t.Context(), targets[501].UUID)
 	require.NoError(t, err)
 	require.Equal(t, targets[501].Hidden.Clear, read.Hidden.Clear)
-	_, err = s.VolumeTarget(t.Context(), targets[501].UUID)
-	require.Equal(t, fault.SecretUnreadable, fault.CodeOf(err))
+	closed, err := s.VolumeTarget(t.Context(), targets[501].UUID)
+	require.NoError(t, err, "it can be shown, and deleted")
+	require.Equal(t, fault.SecretUnreadable, fault.CodeOf(closed.Hidden.Unreadable))
+	require.Nil(t, closed.Hidden.Clear)
 
 	raw(t, url, `UPDATE volume_targets a SET ciphertext = b.ciphertext FROM volume_targets b WHERE a.boot_index = 1 AND b.boot_index = 2`)
-	_, err = both.VolumeTarget(t.Context(), targets[1].UUID)
-	require.Equal(t, fault.SecretUnreadable, fault.CodeOf(err), "a copied secret does not open")
+	copied, err := both.VolumeTarget(t.Context(), targets[1].UUID)
+	require.NoError(t, err)
+	require.Equal(t, fault.SecretUnreadable, fault.CodeOf(copied.Hidden.Unreadable), "a copied secret does not open")
+	allow := func(*node.Node) error { return nil }
+	_, err = both.UpdateVolumeTarget(t.Context(), copied.UUID, n.UUID, func(*node.Node, *node.VolumeTarget) error { return nil })
+	require.Equal(t, fault.SecretUnreadable, fault.CodeOf(err), "what does not open is not lost by a change of something else")
+	require.NoError(t, both.DeleteVolumeTarget(t.Context(), copied.UUID, n.UUID, allow))
 }
