@@ -14,8 +14,10 @@ import (
 func TestRequestsAreNamedAndCounted(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	b := apitest.New(t, func(c *api.Config) { c.Metrics = registry })
-	require.Regexp(t, `^req-[0-9a-f-]{36}$`, b.Get("/v1/nodes/a").Header.Get("Openstack-Request-Id"))
-	b.Get("/v1/nodes/b")
+	id := b.At(107, "GET", "/v1/nodes/a", nil).Header
+	require.Regexp(t, `^req-[0-9a-f-]{36}$`, id.Get("Openstack-Request-Id"))
+	require.Equal(t, id.Get("Openstack-Request-Id"), id.Get("X-Openstack-Request-Id"))
+	require.Empty(t, b.At(106, "GET", "/v1/nodes/b", nil).Header.Get("X-Openstack-Request-Id"))
 	b.Get("/nosuch/path")
 	families, err := registry.Gather()
 	require.NoError(t, err)

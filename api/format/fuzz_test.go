@@ -10,7 +10,7 @@ import (
 
 // Whatever a client sends as the version, it gets a version that is served, or an error.
 func FuzzNegotiate(f *testing.F) {
-	for _, s := range []string{"1.1", "1.95", "latest", "1.96", "1.-1", "1.+1", " 1 . 5 ", "1.99999999999999999999", "", ".", "1..1", "٣.١"} {
+	for _, s := range []string{"1.1", "1.111", "latest", "1.112", "1.-1", "1.+1", " 1 . 5 ", "1.99999999999999999999", "", ".", "1..1", "٣.١"} {
 		f.Add(s, "baremetal "+s)
 	}
 	f.Fuzz(func(t *testing.T, own, common string) {
@@ -31,7 +31,7 @@ func FuzzPatch(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, raw string) {
-		op, err := readPatchOp(json.RawMessage(raw))
+		op, err := readPatchOp(json.RawMessage(raw), MaxMinor)
 		if err != nil || op.root != "extra" {
 			return
 		}

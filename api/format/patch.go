@@ -25,8 +25,14 @@ type PatchOp struct {
 // maxPatchOps bounds a PATCH.
 const maxPatchOps = 1000
 
-// patchPath is Ironic's: keys of letters, digits, "_" and "-" only.
-var patchPath = regexp.MustCompile(`^(/[\p{L}\p{N}_-]+)+$`)
+// patchPath is Ironic's: keys of letters, digits, "_" and "-" only. escapedPath also has "~0" for "~" and "~1" for "/" (RFC 6901).
+var (
+	patchPath   = regexp.MustCompile(`^(/[\p{L}\p{N}_-]+)+$`)
+	escapedPath = regexp.MustCompile(`^(/([\p{L}\p{N}_-]|~[01])+)+$`)
+)
+
+// minorEscapedPath is the version that takes keys with "~" and "/".
+const minorEscapedPath = 98
 
 // ReadPatch reads the body of a PATCH.
 func ReadPatch(c *gin.Context) ([]PatchOp, error) {
@@ -45,7 +51,7 @@ func ReadPatch(c *gin.Context) ([]PatchOp, error) {
 	}
 	ops := make([]PatchOp, 0, len(raw))
 	for _, r := range raw {
-		op, err := readPatchOp(r)
+		op, err := readPatchOp(r, Minor(c))
 		if err != nil {
 			return nil, err
 		}
@@ -54,7 +60,7 @@ func ReadPatch(c *gin.Context) ([]PatchOp, error) {
 	return ops, nil
 }
 
-func readPatchOp(raw json.RawMessage) (PatchOp, error) {
+func readPatchOp(raw json.RawMessage, minor int) (PatchOp, error) {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &fields); err != nil {
 		return PatchOp{}, fault.New(fault.Invalid, "Schema error for patch: an operation is not of type 'object'")
@@ -80,10 +86,14 @@ func readPatchOp(raw json.RawMessage) (PatchOp, error) {
 		}
 	}
 	_, hasValue := fields["value"]
+	allowed := patchPath
+	if minor >= minorEscapedPath {
+		allowed = escapedPath
+	}
 	switch {
 	case p.Op != "add" && p.Op != "replace" && p.Op != "remove":
 		return PatchOp{}, fault.New(fault.Invalid, "Schema error for patch: '%s' is not one of ['add', 'replace', 'remove']", Clip(p.Op))
-	case !patchPath.MatchString(p.Path):
+	case !allowed.MatchString(p.Path):
 		return PatchOp{}, fault.New(fault.Invalid, "Schema error for patch: '%s' does not match '^(/[\\\\w-]+)+$'", Clip(p.Path))
 	case p.Op != "remove" && !hasValue:
 		return PatchOp{}, fault.New(fault.Invalid, "Couldn't apply patch '%s %s'. Reason: The operation does not contain a 'value' member", p.Op, Clip(p.Path))

@@ -11,7 +11,10 @@ import (
 	"go.temper.dev/temper/api/format"
 )
 
-const loggerKey = "logger"
+const (
+	loggerKey       = "logger"
+	headerRequestID = "OpenStack-Request-Id"
+)
 
 // requestID is the form OpenStack gives to request ids; a caller's own is kept when it has it.
 var requestID = regexp.MustCompile(`^req-[a-f0-9]{8}-[a-f0-9]{4}-[a-f0-9]{4}-[a-f0-9]{4}-[a-f0-9]{12}$`)
@@ -19,9 +22,9 @@ var requestID = regexp.MustCompile(`^req-[a-f0-9]{8}-[a-f0-9]{4}-[a-f0-9]{4}-[a-
 // identified gives the request an id, for its answer and its log lines.
 func (s *Server) identified(c *gin.Context) {
 	id := "req-" + uuid.NewString()
-	c.Header("OpenStack-Request-Id", id)
+	c.Header(headerRequestID, id)
 	log := s.Log.With(zap.String("request_id", id))
-	if global := c.GetHeader("X-OpenStack-Request-Id"); requestID.MatchString(global) {
+	if global := c.GetHeader("X-" + headerRequestID); requestID.MatchString(global) {
 		log = log.With(zap.String("global_request_id", global))
 	}
 	c.Set(loggerKey, log)

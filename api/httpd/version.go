@@ -27,7 +27,13 @@ func (s *Server) versioned(c *gin.Context) {
 	}
 	h.Set(format.HeaderVersion, format.VersionString(minor))
 	format.SetMinor(c, minor)
+	if minor >= minorRequestID {
+		h.Set("X-"+headerRequestID, h.Get(headerRequestID))
+	}
 }
+
+// minorRequestID is the version whose answers have the id of the request under OpenStack's usual name, too.
+const minorRequestID = 107
 
 // since hides an endpoint from older versions: Ironic answers 404 there.
 func since(first int, h Handler) Handler {

@@ -6,7 +6,6 @@ import (
 	"github.com/gin-gonic/gin"
 	"go.uber.org/zap"
 
-	"go.temper.dev/temper/api/format"
 	"go.temper.dev/temper/api/httpd"
 	"go.temper.dev/temper/internal/admission"
 	"go.temper.dev/temper/internal/fault"
@@ -41,7 +40,7 @@ func (s *Service) end(p *Provision, n *node.Node, now bool) (*node.Request, erro
 	switch {
 	case !ok || err != nil:
 		return nil, err
-	case min(p.Verb.MinorIn(n.ProvisionState), format.MaxMinor) > p.Minor:
+	case p.Verb.MinorIn(n.ProvisionState) > p.Minor:
 		return nil, fault.New(fault.NotAcceptable, "Request not acceptable.")
 	}
 	if err := p.check(); err != nil {

@@ -25,6 +25,7 @@ func (p *Provision) Applied(n *node.Node) (*node.Node, node.Secrets, error) {
 			delete(after.InstanceInfo, key)
 		}
 	}
+	after.NameInstance(n)
 	secrets, err := MaskNode(n, &after)
 	if err != nil {
 		return nil, nil, err
@@ -64,9 +65,7 @@ func (s *Service) Decide(p *Provision, n *node.Node, fl *Fleet) (*node.Request, 
 	if err != nil {
 		return nil, err
 	}
-	// Ironic can abort a deploy since 1.110. It is built here, so the newest version that
-	// is served has it.
-	if min(p.Verb.MinorIn(n.ProvisionState), format.MaxMinor) > p.Minor {
+	if p.Verb.MinorIn(n.ProvisionState) > p.Minor {
 		return nil, fault.New(fault.NotAcceptable, "Request not acceptable.")
 	}
 	if err := p.check(); err != nil {
@@ -123,7 +122,7 @@ func (s *Service) open(p *Provision, n *node.Node, fl *Fleet, d admission.Effect
 		edit := r.Apply
 		r.Apply = func(n *node.Node) {
 			edit(n)
-			n.InstanceInfo = after.InstanceInfo
+			n.InstanceInfo, n.InstanceName = after.InstanceInfo, after.InstanceName
 		}
 	}
 	if d.Open.Spec().Leases && s.AutomaticLessee {
@@ -173,7 +172,7 @@ func (p *Provision) check() error {
 		fits  bool
 		words string
 	}{
-		{"disable_ramdisk", 70, p.Verb.Event == node.EventClean, `"disable_ramdisk" is only valid when setting target provision state to "clean"`},
+		{"disable_ramdisk", 70, p.Verb.Event == node.EventClean || p.Verb.Event == node.EventService && p.Minor >= minorServiceRamdisk, p.noRamdiskWords()},
 		{"clean_steps", 1, p.Verb.Event == node.EventClean, `"clean_steps" is only valid when setting target provision state to clean`},
 		{"deploy_steps", 69, p.Verb.Deploys(), `"deploy_steps" is only valid when setting target provision state to active or rebuild`},
 		{"service_steps", 87, p.Verb.Event == node.EventService, `"service_steps" is only valid when setting target provision state to service`},
@@ -201,6 +200,17 @@ func (p *Provision) check() error {
 	}
 	asked, _ := p.Fields[p.Verb.Kind.Spec().AskedSteps].([]any)
 	return plan.RequireSteps(p.Verb.Kind, len(asked))
+}
+
+// minorServiceRamdisk is the version in which "service" takes disable_ramdisk, too.
+const minorServiceRamdisk = 108
+
+// noRamdiskWords says for which verbs disable_ramdisk is.
+func (p *Provision) noRamdiskWords() string {
+	if p.Minor >= minorServiceRamdisk {
+		return `"disable_ramdisk" is only valid when setting target provision state to "clean" or "service"`
+	}
+	return `"disable_ramdisk" is only valid when setting target provision state to "clean"`
 }
 
 // given reports whether a parameter is there, and neither null nor an empty list.

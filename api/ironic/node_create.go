@@ -78,6 +78,7 @@ func (s *Server) newNode(c *gin.Context, in *format.Object) (*node.Node, error) 
 			return nil, err
 		}
 	}
+	n.NameInstance(&node.Node{})
 	return n, checkCreated(n, in, format.Minor(c))
 }
 

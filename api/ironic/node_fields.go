@@ -5,6 +5,9 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
+// minorHealth is the version in which nodes show their health.
+const minorHealth = 109
+
 type nodeAttribute = format.Attribute[view, node.Node]
 
 // interfaceKinds are the hardware interfaces of a node and the version that
@@ -146,9 +149,11 @@ var nodeAttributes = withInterfaces(format.Attributes[view, node.Node]{
 		Name: "disable_power_off", Since: 95, Value: func(v *view) any { return v.DisablePowerOff },
 		Set: nodeSet.Boolean("disable_power_off", false, func(n *node.Node) *bool { return &n.DisablePowerOff }), Create: true, Patch: true,
 	},
-	// Newer than what is served: known, so that asking for it is 406 and not 400.
-	{Name: "instance_name", Since: 104, Value: func(v *view) any { return format.OrNull(v.InstanceName) }, Patch: true},
-	{Name: "health", Since: 109, Value: func(*view) any { return nil }},
+	{
+		Name: "instance_name", Since: 104, Value: func(v *view) any { return format.OrNull(v.InstanceName) },
+		Set: nodeSet.Text("instance_name", node.MaxName, func(n *node.Node) *string { return &n.InstanceName }), Create: true, Patch: true,
+	},
+	{Name: "health", Since: minorHealth, Value: func(v *view) any { return shownHealth(v.Health) }},
 })
 
 func withInterfaces(all format.Attributes[view, node.Node]) format.Attributes[view, node.Node] {

@@ -61,7 +61,7 @@ func nodeFilter(q *format.Query) (f node.Filter, conductor *string) {
 	f = node.Filter{
 		Driver: q.Text("driver"), ResourceClass: q.Text("resource_class"), ConductorGroup: format.Lower(q.Text("conductor_group")),
 		Owner: q.Text("owner"), Lessee: q.Text("lessee"), Project: q.Text("project"),
-		DescriptionContains: q.Text("description_contains"), Fault: q.Text("fault"),
+		DescriptionContains: q.Text("description_contains"), Fault: q.Text("fault"), InstanceName: q.Text("instance_name"),
 		Associated: q.Boolean("associated"), Maintenance: q.Boolean("maintenance"),
 		Retired: q.Boolean("retired"), Sharded: q.Boolean("sharded"),
 	}

@@ -92,14 +92,14 @@ func TestEveryFilterStaysInTheNextLink(t *testing.T) {
 	b := apitest.New(t).WithConductors()
 	instance := uuid.NewString()
 	for i := range 2 {
-		b.Post("/v1/nodes", map[string]any{"driver": "fake-hardware", "owner": "a", "lessee": "l", "shard": "s", "resource_class": "r", "description": fmt.Sprint("d", i)}).Is(201)
+		b.Post("/v1/nodes", map[string]any{"driver": "fake-hardware", "owner": "a", "lessee": "l", "shard": "s", "resource_class": "r", "instance_name": "vm", "description": fmt.Sprint("d", i)}).Is(201)
 	}
 	b.SQL(`UPDATE nodes SET maintenance = true, retired = true, fault = 'power failure'`)
 	_ = instance
 	filters := url.Values{
 		"associated": {"false"}, "maintenance": {"true"}, "retired": {"true"}, "provision_state": {"enroll"}, "driver": {"fake-hardware"},
 		"resource_class": {"r"}, "fault": {"power failure"}, "conductor_group": {""}, "owner": {"a"}, "lessee": {"l"}, "shard": {"s"},
-		"sharded": {"true"}, "description_contains": {"d"}, "include_children": {"true"}, "fields": {"uuid"}, "sort_key": {"created_at"}, "sort_dir": {"desc"},
+		"sharded": {"true"}, "instance_name": {"vm"}, "description_contains": {"d"}, "include_children": {"true"}, "fields": {"uuid"}, "sort_key": {"created_at"}, "sort_dir": {"desc"},
 	}
 	filters.Set("limit", "1")
 	next, err := url.Parse(b.Get("/v1/nodes?" + filters.Encode()).Is(200)["next"].(string))
@@ -116,7 +116,7 @@ func TestFieldsAndFiltersThatAreTooNew(t *testing.T) {
 	for query, first := range map[string]int{
 		"fields=uuid": 8, "fields=owner": 50, "sort_key=owner": 50, "provision_state=enroll": 9, "driver=x": 16, "resource_class=x": 21,
 		"fault=power%20failure": 42, "conductor_group=x": 46, "conductor=c1": 49, "owner=x": 50,
-		"lessee=x": 65, "shard=x": 82, "sharded=true": 82, "include_children=true": 83,
+		"lessee=x": 65, "shard=x": 82, "sharded=true": 82, "include_children=true": 83, "instance_name=x": 104, "fields=instance_name": 104, "fields=health": 109, "sort_key=health": 109,
 		"parent_node=" + uuid: 83,
 	} {
 		b.At(first-1, "GET", "/v1/nodes?"+query, nil).Fails(406)
@@ -125,10 +125,9 @@ func TestFieldsAndFiltersThatAreTooNew(t *testing.T) {
 	for _, query := range []string{"retired=true", "description_contains=x", "project=x"} { // Ironic looks at no version for these
 		require.Empty(t, b.At(1, "GET", "/v1/nodes?"+query, nil).Is(200)["nodes"], query)
 	}
-	b.At(apitest.Newest, "GET", "/v1/nodes?fields=health", nil).Fails(406)
 	b.At(42, "GET", "/v1/nodes?detail=true", nil).Fails(400)
 	b.At(43, "GET", "/v1/nodes?detail=true", nil).Is(200)
-	for field, first := range map[string]int{"name": 5, "resource_class": 21, "owner": 50, "description": 51, "lessee": 65, "shard": 82} {
+	for field, first := range map[string]int{"name": 5, "resource_class": 21, "owner": 50, "description": 51, "lessee": 65, "shard": 82, "instance_name": 104} {
 		body := map[string]any{"driver": "fake-hardware", field: "x1"}
 		b.At(first-1, "POST", "/v1/nodes", body).Fails(406)
 		b.At(first, "POST", "/v1/nodes", body).Is(201)

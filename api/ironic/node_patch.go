@@ -58,6 +58,13 @@ func (s *Server) patchNode(c *gin.Context) (int, any, error) {
 		return 0, nil, err
 	}
 	httpd.Logger(c).Info("node changed", zap.String("node", n.UUID), zap.Strings("fields", p.roots), zap.String("user", httpd.User(c)))
+	if p.minor >= minorHealth {
+		if h, err := s.Store.NodeHealth(ctx, n.UUID); err == nil {
+			n.Health = h.Status
+		} else if !fault.Is(err, fault.NotFound) {
+			return 0, nil, err
+		}
+	}
 	if p.touches("maintenance") || slices.ContainsFunc(p.roots, admission.Moves) {
 		s.TellPaused(c, n.Operation)
 	}
@@ -169,6 +176,7 @@ func (s *Server) patch(p *nodePatch, n *node.Node) (node.Secrets, error) {
 	if err := nodeAttributes.Apply(p.ops, &view{Node: &before, minor: format.MaxMinor, fleet: p.fleet}, n); err != nil {
 		return nil, err
 	}
+	n.NameInstance(&before)
 	if err := admission.Patch(&before, n, rules); err != nil {
 		return nil, err
 	}

@@ -180,7 +180,8 @@ func TestPatchNodeIsRefused(t *testing.T) {
 		"a parent that is a word":         {[]apitest.Op{apitest.Replace("/parent_node", "n2")}, 400, ""},
 		"a chassis":                       {[]apitest.Op{apitest.Replace("/chassis_uuid", id)}, 400, "Chassis"},
 		"a long description":              {[]apitest.Op{apitest.Replace("/description", strings.Repeat("x", 4097))}, 400, "Schema error for node: description: "},
-		"a health":                        {[]apitest.Op{apitest.Replace("/instance_name", "x")}, 406, ""},
+		"a health":                        {[]apitest.Op{apitest.Replace("/health", "OK")}, 400, "Cannot patch /health."},
+		"a long instance name":            {[]apitest.Op{apitest.Replace("/instance_name", strings.Repeat("x", 256))}, 400, "Schema error for node: instance_name: "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b.T = t

@@ -166,6 +166,19 @@ func shownState(s node.State, minor int) any {
 	return s
 }
 
+// shownHealth is the health of a node in Redfish's words, as Ironic shows it; null = its BMC does not say.
+func shownHealth(s node.HealthStatus) any {
+	switch s {
+	case node.HealthOK:
+		return "OK"
+	case node.HealthWarning:
+		return "Warning"
+	case node.HealthCritical:
+		return "Critical"
+	}
+	return nil
+}
+
 // render shows the attributes of a node, with its links.
 func (s *Server) render(c *gin.Context, v *view, attrs []*nodeAttribute, whole bool) map[string]any {
 	out := format.Show(v, attrs)

@@ -41,7 +41,7 @@ func TestANodeAsEachVersionShowsIt(t *testing.T) {
 	b.SQL(`UPDATE operations SET waiting_for = 'agent', waiting_until = '2026-01-03 00:30Z'`)
 	b.SQL(`INSERT INTO agents (node_id, url, version, first_heartbeat_at, last_heartbeat_at)
 		SELECT id, 'https://10.0.0.9:9999', '11.5.0', '2026-01-03Z', '2026-01-03 00:01Z' FROM nodes`)
-	for _, minor := range []int{1, 38, 81, 95} {
+	for _, minor := range []int{1, 38, 81, 95, 111} {
 		file := filepath.Join("testdata", fmt.Sprintf("node-1.%d.json", minor))
 		var have bytes.Buffer
 		require.NoError(t, json.Indent(&have, b.At(minor, "GET", "/v1/nodes/"+goldenUUID, nil).Body, "", "  "))
@@ -69,7 +69,7 @@ func TestFieldsAppearWithTheirVersion(t *testing.T) {
 		"rescue_interface": 38, "bios_interface": 40, "fault": 42, "deploy_step": 44, "conductor_group": 46, "automated_clean": 47,
 		"protected": 48, "protected_reason": 48, "conductor": 49, "owner": 50, "description": 51, "allocation_uuid": 52,
 		"retired": 61, "retired_reason": 61, "lessee": 65, "network_data": 66, "boot_mode": 75, "secure_boot": 75, "shard": 82,
-		"parent_node": 83, "firmware_interface": 86, "service_step": 87, "disable_power_off": 95,
+		"parent_node": 83, "firmware_interface": 86, "service_step": 87, "disable_power_off": 95, "instance_name": 104, "health": 109,
 	}
 	for minor := 1; minor <= apitest.Newest; minor++ {
 		body := b.At(minor, "GET", "/v1/nodes/"+uuid, nil).Is(200)

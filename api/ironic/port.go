@@ -13,6 +13,9 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
+// minorConductorGroups is the version in which ports and port groups can be listed by the conductor groups of their nodes.
+const minorConductorGroups = 99
+
 type portAttribute = format.Attribute[node.Port, node.Port]
 
 // portAttributes is the port resource (Ironic api/controllers/v1/port.py).
@@ -101,7 +104,6 @@ func (s *Server) portCollection(c *gin.Context, path string, within node.PortFil
 	q.RequireVersion(minorPortgroupsOf, "portgroup")
 	q.RequireVersion(82, "shard")
 	q.RequireVersion(97, "description_contains")
-	q.RequireVersion(99, "conductor_groups")
 	names, detail := q.List("fields"), q.Boolean("detail")
 	if detail != nil {
 		if q.Minor < 43 {
@@ -160,6 +162,8 @@ func (s *Server) portFilter(c *gin.Context, q *format.Query, within node.PortFil
 	if q.Has("shard") {
 		f.Shards = q.List("shard")
 	}
+	f.DescriptionContains = q.Text("description_contains")
+	f.ConductorGroups = conductorGroups(q)
 	exclusive := 0
 	for _, given := range []bool{ident != "", group != "", len(f.Shards) > 0} {
 		if given {
@@ -187,6 +191,16 @@ func (s *Server) portFilter(c *gin.Context, q *format.Query, within node.PortFil
 		f.Node = &n.UUID
 	}
 	return f, q.Has("shard") && len(f.Shards) == 0, nil
+}
+
+// conductorGroups reads the filter of that name.
+func conductorGroups(q *format.Query) []string {
+	q.RequireVersion(minorConductorGroups, "conductor_groups")
+	out := q.List("conductor_groups")
+	if q.Has("conductor_groups") && len(out) == 0 {
+		out = []string{""} // the group of nodes that name none
+	}
+	return out
 }
 
 // getPort answers GET /v1/ports/X.
@@ -248,7 +262,7 @@ func (s *Server) createPort(c *gin.Context) (int, any, error) {
 	if in.Err != nil {
 		return 0, nil, in.Err
 	}
-	if err := checkPort(p, format.Minor(c)); err != nil {
+	if err := checkPort(&node.Port{}, p, format.Minor(c)); err != nil {
 		return 0, nil, err
 	}
 	if p.UUID == "" {

@@ -50,7 +50,7 @@ func (s *Server) patchPort(c *gin.Context) (int, any, error) {
 			if err := portAttributes.Apply(ops, &before, p); err != nil {
 				return err
 			}
-			if err := checkPort(p, format.Minor(c)); err != nil {
+			if err := checkPort(&before, p, format.Minor(c)); err != nil {
 				return err
 			}
 			return s.Admit(t, n, func(n *node.Node) error {

@@ -3,6 +3,7 @@ package ironic
 import (
 	"cmp"
 	"context"
+	"reflect"
 	"regexp"
 	"strings"
 
@@ -44,8 +45,18 @@ func setPortName(p *node.Port, v any) error {
 }
 
 // localLinkKeys are what a local_link_connection may hold, all strings (Ironic
-// utils.py LOCAL_LINK_SCHEMA).
-var localLinkKeys = map[string]bool{"port_id": true, "switch_id": true, "switch_info": true, "hostname": true, "network_type": true}
+// utils.py LOCAL_LINK_SCHEMA). The two of an OVN VTEP are for the versions that have them.
+var localLinkKeys = map[string]bool{
+	"port_id": true, "switch_id": true, "switch_info": true, "hostname": true, "network_type": true, vtepLogical: true, vtepPhysical: true,
+}
+
+// An OVN VTEP stands for a switch from 1.90 on; 1.105 has taken that away.
+const (
+	vtepLogical  = "vtep-logical-switch"
+	vtepPhysical = "vtep-physical-switch"
+	minorVTEP    = 90
+	minorNoVTEP  = 105
+)
 
 // datapathID is an OpenFlow datapath id.
 var datapathID = regexp.MustCompile(`^0x[0-9a-f]{16}$`)
@@ -77,7 +88,7 @@ func setLocalLink(p *node.Port, v any) error {
 	return nil
 }
 
-// checkLocalLink: nothing, a switch port, a smart NIC's port, or unmanaged.
+// checkLocalLink: nothing, a switch port, a smart NIC's port, the port of an OVN VTEP, or unmanaged.
 func checkLocalLink(m map[string]any) error {
 	has := func(k string) bool { _, ok := m[k]; return ok }
 	switch t := m["network_type"]; {
@@ -85,7 +96,7 @@ func checkLocalLink(m map[string]any) error {
 		return nil
 	case t != nil && t != "managed" && t != "unmanaged":
 		return fault.New(fault.Invalid, "Schema error for local_link_connection: network_type must be managed or unmanaged")
-	case t == "unmanaged", has("port_id") && (has("switch_id") || has("hostname")):
+	case t == "unmanaged", has("port_id") && (has("switch_id") || has("hostname") || has(vtepLogical) && has(vtepPhysical)):
 	default:
 		return fault.New(fault.Invalid, "Schema error for local_link_connection: port_id and switch_id are required")
 	}
@@ -96,15 +107,33 @@ func checkLocalLink(m map[string]any) error {
 	return nil
 }
 
-// checkPort are the rules over several fields.
-func checkPort(p *node.Port, minor int) error {
+// checkPort are the rules over several fields. before is the port as it was; a new one was empty.
+func checkPort(before, p *node.Port, minor int) error {
 	if _, ok := p.LocalLinkConnection["network_type"]; ok && minor < 64 {
 		return format.TooNew(64)
+	}
+	if !reflect.DeepEqual(before.LocalLinkConnection, p.LocalLinkConnection) {
+		if err := checkVTEP(p.LocalLinkConnection, minor); err != nil {
+			return err
+		}
 	}
 	_, port := p.LocalLinkConnection["port_id"]
 	_, host := p.LocalLinkConnection["hostname"]
 	if p.IsSmartNIC && len(p.LocalLinkConnection) > 0 && (!port || !host) {
 		return fault.New(fault.Invalid, "Smart NIC port must have port_id and hostname in local_link_connection")
+	}
+	return nil
+}
+
+// checkVTEP refuses the keys of a VTEP in versions that do not have them. A port keeps those that it has.
+func checkVTEP(link map[string]any, minor int) error {
+	for _, key := range []string{vtepLogical, vtepPhysical} {
+		switch _, ok := link[key]; {
+		case ok && minor < minorVTEP:
+			return format.TooNew(minorVTEP)
+		case ok && minor >= minorNoVTEP:
+			return fault.New(fault.Invalid, "Schema error for local_link_connection: '%s' is unexpected; API version 1.%d has removed it", key, minorNoVTEP)
+		}
 	}
 	return nil
 }

@@ -54,7 +54,6 @@ var portgroupResource = resource[node.Portgroup]{
 			Name: "standalone_ports_supported", Since: minorPortgroups, Value: func(g *node.Portgroup) any { return g.StandalonePortsSupported },
 			Set: portgroupSet.Boolean("standalone_ports_supported", true, func(g *node.Portgroup) *bool { return &g.StandalonePortsSupported }), Create: true, Patch: true,
 		},
-		// Newer than what is served: known, so that asking for it is 406 and not 400.
 		{
 			Name: "physical_network", Since: 102, Value: func(g *node.Portgroup) any { return format.OrNull(g.PhysicalNetwork) },
 			Set: portgroupSet.Text("physical_network", 64, func(g *node.Portgroup) *string { return &g.PhysicalNetwork }), Create: true, Patch: true,
@@ -116,7 +115,7 @@ func (s *Server) listNodePortgroupsDetail(c *gin.Context) (int, any, error) {
 
 // portgroupCollection lists the port groups of the node of, or of all nodes if that is "".
 func (s *Server) portgroupCollection(c *gin.Context, path, of string, detailed bool) (int, any, error) {
-	l, err := portgroupResource.read(c, s.MaxLimit, detailed, "node", "address", "shard")
+	l, err := portgroupResource.read(c, s.MaxLimit, detailed, "node", "address", "shard", "conductor_groups")
 	if err != nil {
 		return 0, nil, err
 	}
@@ -132,7 +131,7 @@ func (s *Server) portgroupCollection(c *gin.Context, path, of string, detailed b
 	if of == "" {
 		of = l.Word("node")
 	}
-	f.Shards = l.List("shard")
+	f.Shards, f.ConductorGroups = l.List("shard"), conductorGroups(l.Query)
 	if of != "" && f.Address != nil || len(f.Shards) > 0 && (of != "" || f.Address != nil) {
 		l.Fail("Filtering by node, address, or shard simultaneously is not supported.")
 	}

@@ -71,10 +71,26 @@ func TestVersionsOfPortgroups(t *testing.T) {
 	}
 	b.At(25, "POST", "/v1/portgroups", map[string]any{"node_uuid": n1, "mode": "802.3ad"}).Fails(406)
 	b.At(25, "PATCH", "/v1/portgroups/bond0", []apitest.Op{apitest.Replace("/mode", "802.3ad")}).Fails(406)
-	for _, name := range []string{"physical_network", "category", "dynamic_portgroup"} {
-		b.Get("/v1/portgroups/bond0?fields=" + name).Fails(406)
+	for name, first := range map[string]int{"physical_network": 102, "category": 103, "dynamic_portgroup": 111} {
+		require.NotContains(t, b.At(first-1, "GET", "/v1/portgroups/bond0", nil).Is(200), name)
+		require.Contains(t, b.At(first, "GET", "/v1/portgroups/bond0", nil).Is(200), name)
+		b.At(first-1, "GET", "/v1/portgroups/bond0?fields="+name, nil).Fails(406)
 	}
-	b.Get("/v1/portgroups?shard=s1").Fails(406)
+	for field, first := range map[string]int{"physical_network": 102, "category": 103} {
+		b.At(first-1, "POST", "/v1/portgroups", map[string]any{"node_uuid": n1, field: "x"}).Fails(406)
+		require.Equal(t, "x", b.At(first, "POST", "/v1/portgroups", map[string]any{"node_uuid": n1, field: "x"}).Is(201)[field])
+		b.At(first-1, "PATCH", "/v1/portgroups/bond0", []apitest.Op{apitest.Add("/"+field, "y")}).Fails(406)
+		b.At(first, "PATCH", "/v1/portgroups/bond0", []apitest.Op{apitest.Add("/"+field, "y")}).Is(200)
+		require.Equal(t, "y", b.Get("/v1/portgroups/bond0").Is(200)[field])
+	}
+	require.Contains(t, b.Patch("/v1/portgroups/bond0", apitest.Add("/dynamic_portgroup", true)).Fails(400), "Cannot patch /dynamic_portgroup", "only Ironic sets it")
+	b.SQL(`UPDATE nodes SET shard = 's1', conductor_group = ''`)
+	for query, first := range map[string]int{"shard=s1": 106, "conductor_groups=": 99} {
+		b.At(first-1, "GET", "/v1/portgroups?"+query, nil).Fails(406)
+		require.Len(t, b.At(first, "GET", "/v1/portgroups?"+query, nil).Is(200)["portgroups"], 3, query)
+	}
+	require.Empty(t, b.Get("/v1/portgroups?shard=s2").Is(200)["portgroups"])
+	require.Empty(t, b.Get("/v1/portgroups?conductor_groups=moon").Is(200)["portgroups"])
 	b.At(42, "GET", "/v1/portgroups?detail=true", nil).Fails(400)
 	require.Contains(t, b.At(23, "GET", "/v1", nil).Is(200), "portgroups")
 	require.NotContains(t, b.At(22, "GET", "/v1", nil).Is(200), "portgroups")

@@ -273,8 +273,8 @@ func TestVerbsByVersion(t *testing.T) {
 	b.At(40, "PUT", "/v1/nodes/"+inspecting+"/states/provision", apitest.ProvisionBody("abort")).Fails(406)
 	b.At(41, "PUT", "/v1/nodes/"+inspecting+"/states/provision", apitest.ProvisionBody("abort")).Is(202)
 	deploying := b.In("w2", node.DeployWait)
-	b.At(94, "PUT", "/v1/nodes/"+deploying+"/states/provision", apitest.ProvisionBody("abort")).Fails(406)
-	b.At(95, "PUT", "/v1/nodes/"+deploying+"/states/provision", apitest.ProvisionBody("abort")).Is(202)
+	b.At(109, "PUT", "/v1/nodes/"+deploying+"/states/provision", apitest.ProvisionBody("abort")).Fails(406)
+	b.At(110, "PUT", "/v1/nodes/"+deploying+"/states/provision", apitest.ProvisionBody("abort")).Is(202)
 	clean := b.In("c1", node.Manageable)
 	body := apitest.ProvisionBody("clean")
 	body["disable_ramdisk"] = true
@@ -300,6 +300,7 @@ func TestSteering(t *testing.T) {
 	b.Put("/v1/nodes/aborted/states/provision", apitest.ProvisionBody("abort")).Is(202)
 	n := b.Get("/v1/nodes/aborted").Is(200)
 	require.Equal(t, "deploy failed", n["provision_state"], "shown at once")
+	require.Contains(t, n["last_error"], "aborted")
 	require.Contains(t, last(), "cancel ")
 
 	b.In("given-back", node.DeployWait)
@@ -341,7 +342,7 @@ func TestOneOfManyRequestsIsAccepted(t *testing.T) {
 	for i := range answers {
 		all.Go(func() {
 			r := httptest.NewRequestWithContext(t.Context(), http.MethodPut, "/v1/nodes/n1/states/provision", strings.NewReader(`{"target":"manage"}`))
-			r.Header.Set(apitest.VersionHeader, "1.95")
+			r.Header.Set(apitest.VersionHeader, "1.111")
 			answers[i] = b.Serve(r).Status
 		})
 	}
@@ -369,7 +370,7 @@ func TestARequestCanWaitForAConductor(t *testing.T) {
 	require.NotEmpty(t, a.Header.Get("Temper-Operation"))
 	require.Len(t, b.Operations.Started(), 1)
 	b.MoveTo(enrolledWithoutConductor(b, "n2"), node.Available)
-	b.With(http.Header{"Temper-Wait-For-Conductor": {"true"}, "X-Openstack-Ironic-Api-Version": {"1.95"}}, "PUT", "/v1/nodes/n2/states/power", map[string]any{"target": "power on"}).Is(202)
+	b.With(http.Header{"Temper-Wait-For-Conductor": {"true"}, "X-Openstack-Ironic-Api-Version": {"1.111"}}, "PUT", "/v1/nodes/n2/states/power", map[string]any{"target": "power on"}).Is(202)
 }
 
 // enrolledWithoutConductor makes a node while no conductor is alive.

@@ -29,7 +29,7 @@ var alwaysWritable = []string{
 
 // readBySteps are the fields that steps read, so that they can't be written while an
 // operation is open.
-var readBySteps = []string{"driver", "driver_info", "conductor_group", "properties", "instance_info", "resource_class", "instance_uuid"}
+var readBySteps = []string{"driver", "driver_info", "conductor_group", "properties", "instance_info", "instance_name", "resource_class", "instance_uuid"}
 
 // repairable are the fields that may be the reason why a step has failed: a wrong checksum,
 // password or address. They may be written while the operation holds for a decision; its next

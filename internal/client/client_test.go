@@ -68,7 +68,7 @@ func TestEveryRequestSaysItsVersionAndWhoAsks(t *testing.T) {
 	n, err := c.Node(t.Context(), "sim-0001")
 	require.NoError(t, err)
 	require.Equal(t, "sim-0001", n.Name)
-	require.Equal(t, "1.95", seen.Get("X-OpenStack-Ironic-API-Version"))
+	require.Equal(t, "1.111", seen.Get("X-OpenStack-Ironic-API-Version"))
 	require.Equal(t, s.URL, c.URL(), "credentials are shown")
 	r := http.Request{Header: seen}
 	user, password, ok := r.BasicAuth()

@@ -3,6 +3,7 @@ package node
 import (
 	"maps"
 	"strings"
+	"unicode/utf8"
 )
 
 // Undeployed reports whether n is in a state in which no instance is deployed on it. It may
@@ -36,6 +37,39 @@ func LeaseToInstance(n *Node) {
 	}
 	info[AutomaticLessee] = true
 	n.Lessee, n.DriverInternalInfo = p, info
+}
+
+// displayName is the key of instance_info in which Nova keeps the name of an instance.
+const displayName = "display_name"
+
+// NameInstance makes instance_name and the display_name of instance_info of n one name, as Ironic does from API version 1.104 on.
+// before is the node as it was. The name that has changed wins, and instance_name if both have. A display_name that is no string
+// of at most MaxName characters gives the instance no name.
+func (n *Node) NameInstance(before *Node) {
+	was, is := before.displayName(), n.displayName()
+	switch {
+	case n.InstanceName != before.InstanceName && n.InstanceName != is:
+		n.InstanceInfo = maps.Clone(n.InstanceInfo)
+		if n.InstanceName == "" {
+			delete(n.InstanceInfo, displayName)
+			return
+		}
+		if n.InstanceInfo == nil {
+			n.InstanceInfo = map[string]any{}
+		}
+		n.InstanceInfo[displayName] = n.InstanceName
+	case was != is:
+		n.InstanceName = is
+	}
+}
+
+// displayName is the name of the instance according to instance_info; "" = it has none that fits.
+func (n *Node) displayName() string {
+	name, _ := n.InstanceInfo[displayName].(string)
+	if utf8.RuneCountInString(name) > MaxName {
+		return ""
+	}
+	return name
 }
 
 // ClearInstance removes the instance from the node, and the lessee that came with it.

@@ -60,6 +60,8 @@ type Node struct {
 	// Quarantine is nil if a live conductor covers the node. Only Store.Node and Store.Nodes
 	// read it.
 	Quarantine *Quarantine
+	// Health is what its BMC said last; "" = it was never read. Only Store.Node and Store.Nodes read it.
+	Health HealthStatus
 
 	Protected       bool
 	ProtectedReason string

@@ -23,4 +23,6 @@ type PortgroupFilter struct {
 	Node    *string // uuid or name
 	Address *string
 	Shards  []string
+	// ConductorGroups: its node is in one of these.
+	ConductorGroups []string
 }

@@ -41,7 +41,8 @@ type PortFilter struct {
 	Portgroup           *string // uuid
 	Address             *string
 	Shards              []string
-	DescriptionContains *string
+	ConductorGroups     []string // of its node: one of these
+	DescriptionContains *string  // any case
 }
 
 // OperationFilter narrows a list of operations, newest first. An empty field does not.

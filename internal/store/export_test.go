@@ -89,6 +89,7 @@ func RecordStatements(ofNode int64) map[string]Statement {
 	add("portgroups", portgroups.selected, portgroups.name, portgroups.sorts, all)
 	add("portgroups of a node", portgroups.selected, portgroups.name, portgroups.sorts, of)
 	add("portgroups by address", portgroups.selected, portgroups.name, portgroups.sorts, func(q *query) { q.portgroups(node.PortgroupFilter{Address: &address}) })
+	add("portgroups of a conductor group", portgroups.selected, portgroups.name, portgroups.sorts, func(q *query) { q.portgroups(node.PortgroupFilter{ConductorGroups: []string{"rack-9"}}) })
 	add("volume connectors", volumeConnectors.selected, volumeConnectors.name, volumeConnectors.sorts, all)
 	add("volume connectors of a node", volumeConnectors.selected, volumeConnectors.name, volumeConnectors.sorts, of)
 	add("volume targets", volumeTargets.selected, volumeTargets.name, volumeTargets.sorts, all)

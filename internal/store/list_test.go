@@ -198,7 +198,9 @@ func TestNoListReadsTheWholeTable(t *testing.T) {
 			require.NotContains(t, explain(t, url, s, store.OperationsStatement(f)), "Seq Scan on operations")
 		})
 	}
-	for name, f := range map[string]node.PortFilter{"all": {}, "by address": {Address: ptr("00:00:00:00:00:07")}, "of a group": {Portgroup: ptr(marker)}} {
+	for name, f := range map[string]node.PortFilter{
+		"all": {}, "by address": {Address: ptr("00:00:00:00:00:07")}, "of a group": {Portgroup: ptr(marker)}, "of a conductor group": {ConductorGroups: []string{"rack-9"}},
+	} {
 		t.Run("ports "+name, func(t *testing.T) {
 			scans := explain(t, url, s, store.PortsStatement(f, node.Page{}))
 			require.NotContains(t, scans, "Seq Scan on ports")

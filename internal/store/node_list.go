@@ -11,17 +11,21 @@ import (
 )
 
 // nodeSort has the SQL expression of each sort key of nodes.
-var nodeSort = nodeTable.sorts()
+var nodeSort = func() map[string]string {
+	keys := nodeTable.sorts()
+	keys["health"] = "coalesce((SELECT x.status FROM node_health x WHERE x.node_id = n.id), '')"
+	return keys
+}()
 
 const nodesSQL = `
-SELECT n.*, o.*, a.*, r.*, v.quarantined, v.held AND v.covered, v.since, v.draining
+SELECT n.*, o.*, a.*, r.*, v.quarantined, v.held AND v.covered, v.since, v.draining, coalesce(h.status, '')
   FROM nodes n
   LEFT JOIN operations o ON o.node_id = n.id AND o.ended_at IS NULL
   LEFT JOIN agents a ON a.node_id = n.id CROSS JOIN LATERAL node_relations(n.id, n.allocation_uuid) r
-  LEFT JOIN coverage v ON v.id = n.need_id`
+  LEFT JOIN coverage v ON v.id = n.need_id LEFT JOIN node_health h ON h.node_id = n.id`
 
-// Nodes returns a page of the nodes that the filter selects, each with its open operation, its agent
-// and its quarantine. Without a sort key the oldest come first.
+// Nodes returns a page of the nodes that the filter selects, each with its open operation, its agent,
+// its quarantine and its health. Without a sort key the oldest come first.
 func (s *Store) Nodes(ctx context.Context, f node.Filter, p node.Page) ([]node.Node, error) {
 	q := &query{args: args{"timeout": micros(s.conductorTimeout)}}
 	q.nodes(f)

@@ -170,14 +170,15 @@ func eachNode(more ...any) func(pgx.Row) (node.Node, error) {
 // scanNode is eachNode for one row.
 func scanNode(r pgx.Row, more ...any) (node.Node, error) { return eachNode(more...)(r) }
 
-// eachShownNode returns a scan of rows of a node (nodeScan) and of its quarantine (quarantineRow).
+// eachShownNode returns a scan of rows of a node (nodeScan), of its quarantine (quarantineRow) and of its health ("" = never read).
 func eachShownNode() func(pgx.Row) (node.Node, error) {
 	var q quarantineRow
-	scan := eachNode(q.into()...)
+	var health node.HealthStatus
+	scan := eachNode(append(q.into(), &health)...)
 	return func(r pgx.Row) (node.Node, error) {
 		q = quarantineRow{}
 		n, err := scan(r)
-		n.Quarantine = q.quarantine()
+		n.Quarantine, n.Health = q.quarantine(), health
 		return n, err
 	}
 }

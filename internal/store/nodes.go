@@ -17,18 +17,18 @@ import (
 
 const (
 	shownByUUIDSQL = `
-SELECT n.*, o.*, a.*, r.*, v.quarantined, v.held AND v.covered, v.since, v.draining
+SELECT n.*, o.*, a.*, r.*, v.quarantined, v.held AND v.covered, v.since, v.draining, coalesce(h.status, '')
   FROM nodes n
   LEFT JOIN operations o ON o.node_id = n.id AND o.ended_at IS NULL
   LEFT JOIN agents a ON a.node_id = n.id CROSS JOIN LATERAL node_relations(n.id, n.allocation_uuid) r
-  CROSS JOIN LATERAL need_coverage(n.need_id, @timeout) v
+  LEFT JOIN node_health h ON h.node_id = n.id CROSS JOIN LATERAL need_coverage(n.need_id, @timeout) v
  WHERE n.uuid = @ident`
 	shownByNameSQL = `
-SELECT n.*, o.*, a.*, r.*, v.quarantined, v.held AND v.covered, v.since, v.draining
+SELECT n.*, o.*, a.*, r.*, v.quarantined, v.held AND v.covered, v.since, v.draining, coalesce(h.status, '')
   FROM nodes n
   LEFT JOIN operations o ON o.node_id = n.id AND o.ended_at IS NULL
   LEFT JOIN agents a ON a.node_id = n.id CROSS JOIN LATERAL node_relations(n.id, n.allocation_uuid) r
-  CROSS JOIN LATERAL need_coverage(n.need_id, @timeout) v
+  LEFT JOIN node_health h ON h.node_id = n.id CROSS JOIN LATERAL need_coverage(n.need_id, @timeout) v
  WHERE n.name = @ident`
 
 	nodeByUUIDSQL = `
@@ -55,8 +55,8 @@ SELECT n.*, o.*, a.*, r.* FROM nodes n
 	lockByNameSQL = `SELECT n.id, clock_timestamp() FROM nodes n WHERE n.name = @ident FOR NO KEY UPDATE`
 )
 
-// Node is the node of that uuid or name, with its open operation, its agent and
-// its quarantine.
+// Node is the node of that uuid or name, with its open operation, its agent, its
+// quarantine and its health.
 func (s *Store) Node(ctx context.Context, ident string) (*node.Node, error) {
 	var n node.Node
 	a := args{"ident": ident, "timeout": micros(s.conductorTimeout)}

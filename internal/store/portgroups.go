@@ -41,6 +41,7 @@ func (q *query) portgroups(f node.PortgroupFilter) {
 		q.and("n.shard = ANY(@shards)")
 		q.args["shards"] = f.Shards
 	}
+	q.inGroups(f.ConductorGroups)
 }
 
 // Portgroup is the port group of that uuid or name.

@@ -85,9 +85,18 @@ func (q *query) ports(f node.PortFilter) {
 		q.and("n.shard = ANY(@shards)")
 		q.args["shards"] = f.Shards
 	}
+	q.inGroups(f.ConductorGroups)
 	if f.DescriptionContains != nil {
 		q.and("position(lower(@description) in lower(p.description)) > 0")
 		q.args["description"] = *f.DescriptionContains
+	}
+}
+
+// inGroups selects what belongs to a node of one of these conductor groups. nil selects everything.
+func (q *query) inGroups(groups []string) {
+	if len(groups) > 0 {
+		q.and("n.conductor_group = ANY(@groups)")
+		q.args["groups"] = groups
 	}
 }
 
