@@ -141,9 +141,9 @@ func (c *comparison) claim() {
 			return nil, err
 		}
 		if f := n.Operation.InFlight; f != nil {
-			return []any{n.Operation.Claim, f.Name, f.Conductor, f.Repeated, f.Left.Round(time.Hour), n.Operation.AnswerWithin}, nil
+			return []any{n.Operation.Claim, f.Name, f.Conductor, f.Repeated, f.Left.Round(time.Hour), n.Operation.AnswerWithin, n.Operation.RequestsSent}, nil
 		}
-		return []any{n.Operation.Claim, n.Operation.AnswerWithin}, nil
+		return []any{n.Operation.Claim, n.Operation.AnswerWithin, n.Operation.RequestsSent}, nil
 	})
 	if taken, ok := got.([]any); ok {
 		c.claimed = taken[0].(node.Claim)

@@ -47,6 +47,7 @@ type book struct {
 
 	flight      node.BMCRequest // the last request to the BMC; Left is what was left when it was recorded,
 	flightUntil time.Time       // and this is when that is over
+	sent        int64           // requests that were recorded
 	onRequest   func() error    // called before a request is recorded; its error is the answer
 
 	silence *node.BMCSilence // of the node's BMC
@@ -126,7 +127,7 @@ func (b *book) Claim(_ context.Context, _ int64, _ string, c node.Claim, started
 		n.Silence = &s
 	}
 	op.Former = former
-	op.AnswerWithin, op.InFlight = b.flight.AnswerWithin, nil
+	op.AnswerWithin, op.RequestsSent, op.InFlight = b.flight.AnswerWithin, b.sent, nil
 	if left := time.Until(b.flightUntil); left > 0 {
 		op.InFlight = &node.BMCRequest{Name: b.flight.Name, Conductor: b.flight.Conductor, Repeated: b.flight.Repeated, Left: left}
 	}
@@ -173,6 +174,7 @@ func (b *book) StartRequest(ctx context.Context, id int64, c node.Claim, r node.
 	if err == nil {
 		r.Conductor = b.op.Conductor
 		b.flight, b.flightUntil = r, time.Now().Add(r.Left)
+		b.sent++
 	}
 	return ask, err
 }

@@ -76,6 +76,28 @@ func TestAnInsertionThatAnotherConductorHasSentIsWaitedFor(t *testing.T) {
 	require.Equal(t, []string{agentISO}, b.machine.images)
 }
 
+func TestAnInsertionThatWasRecordedButNotSentIsNotWaitedFor(t *testing.T) {
+	b := booting(t, 0)
+	waited := false
+	b.book.onSave = func(int) { waited = waited || b.book.op.WaitingFor != "" && len(b.machine.images) == 0 }
+	b.book.onRequest = func() error {
+		if b.issued() == nil {
+			return nil // an earlier request
+		}
+		return fault.New(fault.Lost, "another conductor has the claim")
+	}
+	_, err := b.run()
+	require.Error(t, err)
+	require.Equal(t, node.InsertMedia, b.issued().Command)
+	require.Empty(t, b.machine.images)
+	b.book.onRequest = nil
+	r, err := b.run()
+	require.NoError(t, err)
+	require.Equal(t, conductor.NextAgent, r.Next)
+	require.Equal(t, []string{agentISO}, b.machine.images)
+	require.False(t, waited)
+}
+
 func TestAnInsertionThatNeverShowsIsSentAgain(t *testing.T) {
 	b := booting(t, time.Hour)
 	b.steps.Settings.MediaTimeout = 50 * time.Millisecond

@@ -23,6 +23,7 @@ var errEndAsked = errors.New("somebody asked for an end")
 // long after it was ejected, and the server would boot without it (ironic release note
 // fix-redfish-vmedia-stale-insert-skip).
 func (t *task) setMedia(ctx context.Context, step *node.Step, s bmc.VirtualMedia, url string) error {
+	t.dropUnsent(step)
 	if step.Inserting() {
 		shown, err := t.watchMedia(ctx, step, s, mediumName(url), func(m bmc.Media) bool { return m.MayHold(url) })
 		if err != nil {
@@ -45,7 +46,8 @@ func (t *task) setMedia(ctx context.Context, step *node.Step, s bmc.VirtualMedia
 			return err
 		}
 	}
-	step.Issued = &node.Issued{At: time.Now().UTC(), Command: node.InsertMedia}
+	recorded := t.op.RequestsSent
+	step.Issued = &node.Issued{At: time.Now().UTC(), Command: node.InsertMedia, Sent: &recorded}
 	if err := t.save(ctx); err != nil {
 		return err
 	}
@@ -80,6 +82,14 @@ func (t *task) setMedia(ctx context.Context, step *node.Step, s bmc.VirtualMedia
 		return fault.CodedAs(fault.Unreachable, fault.VirtualMediaRefused, "the BMC does not show the virtual medium %s after the request to insert it: %w", t.Settings.MediaTimeout, sent)
 	}
 	return fault.CodedAs(fault.Unreachable, fault.VirtualMediaRefused, "the BMC accepted the virtual medium but does not show it %s later", t.Settings.MediaTimeout)
+}
+
+// dropUnsent drops the record of an insertion whose request was not sent: an earlier attempt ended between the two, because nothing
+// is sent that was not recorded as a request right before (permit). So nobody has to wait for its medium.
+func (t *task) dropUnsent(step *node.Step) {
+	if step.Inserting() && step.Issued.Sent != nil && *step.Issued.Sent == t.op.RequestsSent {
+		step.Issued = nil
+	}
 }
 
 // ownMedium reports whether the medium that the BMC shows is the one that the step has inserted for this boot, and ejects it if
@@ -188,7 +198,7 @@ func (t *task) awaitPendingMedia(ctx context.Context) error {
 // awaitInsertion waits until the image of an insertion that the step has sent is in the
 // drive, or can't appear any more, and drops the record of it.
 func (t *task) awaitInsertion(ctx context.Context, step *node.Step) error {
-	if !step.Inserting() {
+	if t.dropUnsent(step); !step.Inserting() {
 		return nil
 	}
 	s, err := t.virtualMedia(ctx)

@@ -104,6 +104,7 @@ func (t *task) permit(ctx context.Context, r bmc.Request) (time.Time, error) {
 	if sent.earlier.After(sent.until) {
 		sent.until = sent.earlier
 	}
+	t.op.RequestsSent++ // only the holder of the claim records one
 	t.flight, t.asking, t.within = sent, true, r.AnswerWithin
 	return deadline, nil
 }

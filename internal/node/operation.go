@@ -81,9 +81,11 @@ type Operation struct {
 	Former    *FormerConductor // set for the conductor that takes the claim; nil = no conductor is known to have died with it
 
 	// InFlight is a request to the node's BMC, of this operation or one before, that may still take effect. AnswerWithin is
-	// how long the answers of that BMC are awaited, 0 = not known. Only a claim reads these.
+	// how long the answers of that BMC are awaited, 0 = not known. RequestsSent is how many requests that change something were
+	// recorded for that node so far, each right before it was sent. Only a claim reads these.
 	InFlight     *BMCRequest
 	AnswerWithin time.Duration
+	RequestsSent int64
 
 	Group, Driver string // the queue its steps go to: its node's
 

@@ -113,6 +113,8 @@ type Issued struct {
 	Task  string `json:"task,omitempty"` // Redfish task URI
 	// Known are the ids of the subscriptions that the BMC had before one was to be created.
 	Known []string `json:"known,omitempty"`
+	// Sent is how many requests to the BMC were recorded before this one (Operation.RequestsSent); nil = nobody noted it.
+	Sent *int64 `json:"sent,omitempty"`
 }
 
 // InsertMedia is the Command under which a request to insert a virtual medium is

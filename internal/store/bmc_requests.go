@@ -14,10 +14,10 @@ WITH op AS (
 	SELECT o.node_id, o.conductor, asked_now(o) AS asked FROM operations o
 	 WHERE o.id = @id AND claim_held(o, @seq, @attempt) AND o.ended_at IS NULL FOR NO KEY UPDATE),
 request AS (
-	INSERT INTO bmc_requests (node_id, name, conductor, repeated, until, answer_within)
-	SELECT op.node_id, @request, op.conductor, @repeated, clock_timestamp() + @left::bigint * interval '1 microsecond', @answer_within FROM op
+	INSERT INTO bmc_requests AS r (node_id, name, conductor, repeated, until, answer_within, sent)
+	SELECT op.node_id, @request, op.conductor, @repeated, clock_timestamp() + @left::bigint * interval '1 microsecond', @answer_within, 1 FROM op
 	ON CONFLICT (node_id) DO UPDATE SET name = excluded.name, conductor = excluded.conductor, repeated = excluded.repeated,
-		until = excluded.until, answer_within = excluded.answer_within)
+		until = excluded.until, answer_within = excluded.answer_within, sent = r.sent + 1)
 SELECT op.asked FROM op`
 
 // StartRequest is called just before a request to a node's BMC that changes something. It records the request, which can

@@ -51,10 +51,10 @@ func (s *Store) Claim(ctx context.Context, id int64, runID string, c node.Claim,
 		var claimed, seen *time.Time
 		var usual map[string]node.Usual
 		var flight node.BMCRequest
-		var left, within int64
-		n, err = scanNode(r, &died, &f.Conductor, &f.Incarnation, &claimed, &seen, &f.Replaced, &f.Undoing, &usual, &flight.Name, &flight.Conductor, &flight.Repeated, &left, &within)
+		var left, within, sent int64
+		n, err = scanNode(r, &died, &f.Conductor, &f.Incarnation, &claimed, &seen, &f.Replaced, &f.Undoing, &usual, &flight.Name, &flight.Conductor, &flight.Repeated, &left, &within, &sent)
 		if err == nil {
-			n.Operation.UsualTimes = usual
+			n.Operation.UsualTimes, n.Operation.RequestsSent = usual, sent
 			n.Operation.AnswerWithin = time.Duration(within) * time.Microsecond
 			if flight.Left = time.Duration(left) * time.Microsecond; left > 0 {
 				n.Operation.InFlight = &flight

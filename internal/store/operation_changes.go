@@ -83,7 +83,7 @@ SELECT n.*, o.*, a.*, r.*,
 		AND (p.conductor, p.claim_incarnation) <> (o.conductor, o.claim_incarnation)) IS TRUE,
 	p.conductor, p.claim_incarnation, p.claimed_at, coalesce(p.claim_lost_at, c.heartbeat_at), p.claim_lost_at IS NOT NULL, p.phase = 'undoing',
 	(SELECT jsonb_object_agg(u.step, jsonb_build_object('ms', u.usual_ms, 'samples', u.samples, 'basis', u.basis)) FROM usual_times(o.model, o.image, @enough) u),
-	q.name, q.conductor, q.repeated, q.left_us, q.answer_within
+	q.name, q.conductor, q.repeated, q.left_us, q.answer_within, q.sent
   FROM o JOIN nodes n ON n.id = o.node_id JOIN operations p ON p.id = o.id
   CROSS JOIN LATERAL bmc_request_under_way(o.node_id) q
   CROSS JOIN LATERAL node_relations(n.id, n.allocation_uuid) r

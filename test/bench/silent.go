@@ -14,7 +14,7 @@ const (
 	silentFleet = 400 // servers that are deployed
 	silentDead  = 100 // servers beside them whose BMCs give no answer
 
-	silentWithin = 3 * time.Minute // until Temper knows of all of them
+	silentWithin = 8 * time.Minute // until Temper knows of all of them; a BMC that was silent before is given a minute for each answer
 	silentPoll   = 250 * time.Millisecond
 )
 
