@@ -10,7 +10,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -93,10 +92,12 @@ func runProbe(c *cobra.Command, address string, f probeFlags) (err error) {
 			}
 		}()
 	}
-	took := answerTimes{to: c.ErrOrStderr(), told: time.Now()}
+	ask := newAsking(c.ErrOrStderr(), address+" over Redfish", f.timeout, tellEvery)
+	defer ask.end()
 	d := redfish.New(redfish.Config{
-		Settings: bmc.Settings{RequestTimeout: f.timeout, Reach: dial.Reach{Loopback: true, Allow: everywhere}},
-		Observer: took.add,
+		// Nothing is learned of a BMC that is asked once: an answer is awaited as long as --timeout says, connecting included.
+		Settings: bmc.Settings{RequestTimeout: f.timeout, MostTimeout: f.timeout, Reach: dial.Reach{Loopback: true, Allow: everywhere}},
+		Observer: ask.answered,
 	})
 	defer func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(c.Context()), logoutTimeout)
@@ -104,10 +105,11 @@ func runProbe(c *cobra.Command, address string, f probeFlags) (err error) {
 		d.Close(ctx)
 	}()
 	p, err := d.Probe(c.Context(), target)
+	ask.end()
 	if err != nil {
 		return inFlags(err)
 	}
-	report := probeReport{Probe: p, Answers: took.summary()}
+	report := probeReport{Probe: p, Answers: ask.summary()}
 	if err := report.write(c.OutOrStdout(), f.asJSON); err != nil {
 		return err
 	}
@@ -213,47 +215,6 @@ func record(ctx context.Context, d *redfish.Driver, target bmc.Target, file *os.
 	}
 	fmt.Fprintf(to, "temper: wrote %d resources to %s; %d could not be read, %d were left out\n", len(r.Resources), file.Name(), len(r.Refused), r.LeftOut)
 	return nil
-}
-
-// tellEvery is the pause between two lines about the progress of a command.
-const tellEvery = 5 * time.Second
-
-// answerTimes collects how long the BMC took for each answer.
-type answerTimes struct {
-	to   io.Writer // gets a line now and then, so that people see that the BMC is slow
-	mu   sync.Mutex
-	took []time.Duration
-	told time.Time
-}
-
-func (a *answerTimes) add(_, _ string, d time.Duration) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.took = append(a.took, d)
-	if time.Since(a.told) > tellEvery {
-		a.told = time.Now()
-		fmt.Fprintf(a.to, "temper: %d requests so far; the last one took %s\n", len(a.took), d.Round(time.Millisecond))
-	}
-}
-
-// answers says how fast a BMC answered; times in milliseconds.
-type answers struct {
-	Count   int     `json:"count"`
-	Median  float64 `json:"median_ms"`
-	P99     float64 `json:"p99_ms"`
-	Longest float64 `json:"longest_ms"`
-}
-
-func (a *answerTimes) summary() answers {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	sorted := slices.Sorted(slices.Values(a.took))
-	n := len(sorted)
-	if n == 0 {
-		return answers{}
-	}
-	ms := func(i int) float64 { return float64(sorted[i].Microseconds()) / 1000 }
-	return answers{Count: n, Median: ms(n / 2), P99: ms(min(n*99/100, n-1)), Longest: ms(n - 1)}
 }
 
 // probeReport is what the command prints.
