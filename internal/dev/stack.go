@@ -106,6 +106,7 @@ func (s *Stack) stop() {
 	if err != nil {
 		s.o.Say("%v", err)
 	}
+	s.o.Say("stopping all processes")
 	s.sup.Stop()
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"go.temper.dev/temper/internal/dev/devfile"
+	"go.temper.dev/temper/internal/text"
 )
 
 // The pauses between restarts of a child that keeps dying.
@@ -20,6 +22,12 @@ const (
 	firstPause  = 200 * time.Millisecond
 	maxPause    = 10 * time.Second
 	stableAfter = 30 * time.Second // a child that ran so long begins with firstPause again
+)
+
+// The pauses before it is said which processes a stop waits for.
+const (
+	firstWord = time.Second
+	nextWord  = 5 * time.Second
 )
 
 // Spec is a process to run.
@@ -200,13 +208,45 @@ func (s *Supervisor) Stop() {
 	s.end() // under the lock, so that add adds no process after it
 	s.mu.Unlock()
 	for last := s.lastStage(); len(last) > 0; last = s.lastStage() {
-		var wait sync.WaitGroup
-		for _, r := range last {
-			wait.Go(func() { s.stop(r) })
-		}
-		wait.Wait()
+		s.stopAll(last)
 	}
 	s.watchers.Wait()
+}
+
+// stopAll stops processes at the same time. It says which of them it waits for, and when they are killed, if that takes a while.
+func (s *Supervisor) stopAll(list []entry) {
+	began, ended := time.Now(), make(chan struct{})
+	var wait sync.WaitGroup
+	for _, r := range list {
+		wait.Go(func() { s.stop(r) })
+	}
+	go func() {
+		wait.Wait()
+		close(ended)
+	}()
+	for pause := firstWord; ; pause = nextWord {
+		select {
+		case <-ended:
+			return
+		case <-time.After(pause):
+			if left := s.left(list, began); left != "" {
+				s.Say("waiting for %s", left)
+			}
+		}
+	}
+}
+
+// left names those of the processes that still run, with when each is killed; "" if none does.
+func (s *Supervisor) left(list []entry, began time.Time) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var names []string
+	for _, r := range list {
+		if slices.ContainsFunc(s.running, func(e entry) bool { return e.Child == r.Child }) {
+			names = append(names, fmt.Sprintf("%s (pid %d, killed at %s)", r.Name, r.Pid(), text.Clock(began.Add(r.Grace), began)))
+		}
+	}
+	return strings.Join(names, ", ")
 }
 
 // lastStage returns the running processes of the highest stage.
@@ -230,7 +270,7 @@ func (s *Supervisor) stop(r entry) {
 	ctx, cancel := context.WithTimeout(context.Background(), r.Grace)
 	defer cancel()
 	if err := r.Child.Stop(ctx); err != nil {
-		s.Say("stop %s: %v", r.Name, err)
+		s.Say("stop %s (pid %d): %v", r.Name, r.Pid(), err)
 	}
 	s.remove(r.Child)
 }

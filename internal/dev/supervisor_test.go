@@ -144,6 +144,22 @@ func TestTheLastStageStopsFirst(t *testing.T) {
 	require.Equal(t, "worker\napi\nstorage\n", string(body))
 }
 
+func TestAStopSaysWhomItWaitsForAndUntilWhen(t *testing.T) {
+	c := newCrew(t, false)
+	deaf := c.spec("deaf", 1, "deaf")
+	deaf.Grace = time.Minute
+	require.NoError(t, c.Start(t.Context(), deaf))
+	pid, stopped := c.pid("deaf"), make(chan struct{})
+	go func() {
+		c.Stop()
+		close(stopped)
+	}()
+	words := fmt.Sprintf("waiting for deaf (pid %d, killed at ", pid)
+	require.Eventually(t, func() bool { return c.said(words) }, 30*time.Second, 10*time.Millisecond)
+	c.kill("deaf")
+	<-stopped
+}
+
 func TestWhatStartedBesideAFailureIsStopped(t *testing.T) {
 	c := newCrew(t, false)
 	require.NoError(t, c.Start(t.Context(), c.spec("a", 0, "serve")))
