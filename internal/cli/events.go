@@ -135,7 +135,7 @@ func eventLine(e client.StreamEvent) (string, error) {
 	if e.Operation != "" {
 		about = strings.TrimSpace(about + " " + e.Kind + " " + e.Operation)
 	}
-	words := []string{e.At.Local().Format(time.TimeOnly), e.Type, about}
+	words := []string{table.Time(&e.At), e.Type, about}
 	if e.Cause != "" {
 		words = append(words, "cause="+e.Cause)
 	}

@@ -9,9 +9,11 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"go.temper.dev/temper/internal/client"
 	"go.temper.dev/temper/internal/fault"
 )
 
@@ -82,6 +84,13 @@ func TestEventsAreLinesForPeople(t *testing.T) {
 	require.Contains(t, first, "operation.ended  n1 deploy 7  changed=name,extra  error=no")
 	require.Contains(t, first, "outcome=failed")
 	require.NotContains(t, first, "\x1b")
+}
+
+func TestEventsHaveTheirTimesInUTC(t *testing.T) {
+	elsewhere := time.FixedZone("elsewhere", 5*60*60)
+	line, err := eventLine(client.StreamEvent{At: time.Date(2026, 11, 22, 19, 2, 11, 0, elsewhere), Type: "operation.ended", NodeName: "n1", Raw: []byte("{}")})
+	require.NoError(t, err)
+	require.Equal(t, "2026-11-22 14:02:11Z  operation.ended  n1", line)
 }
 
 func TestEventsThatAreRefusedEndTheCommand(t *testing.T) {
