@@ -209,7 +209,7 @@ func New(c Config) (*Server, error) {
 	c = c.withDefaults()
 	service := intent.New(intent.Config{
 		Store: c.Store, Operations: c.Operations, Drivers: c.Drivers, WorkflowURL: c.WorkflowURL, Now: c.Now,
-		StartTimeout: c.StartTimeout, AnswerWithin: c.AnswerWithin, HardwareDeadline: c.HardwareDeadline, Safe: c.Safe, MaxLimit: c.MaxLimit,
+		StartTimeout: c.StartTimeout, AnswerWithin: c.AnswerWithin, HardwareDeadline: c.HardwareDeadline, Safe: c.Safe, MaxLimit: c.MaxLimit, Settings: c.Settings,
 		NodeLockedWait: c.NodeLockedWait, Log: c.Log,
 		AutomatedClean: c.AutomatedClean, DedicatedNodes: c.DedicatedNodes, AutomaticLessee: c.AutomaticLessee,
 		OnFailure: c.OnFailure, Images: c.Images, ProbeImage: c.ProbeImage,
@@ -219,7 +219,7 @@ func New(c Config) (*Server, error) {
 		return nil, err
 	}
 	hub := events.NewHub(events.Config{Source: c.Store, Log: c.Log, Streams: c.EventStreams, PerUser: c.EventStreamsPerUser})
-	ours, err := temper.New(service, temper.Config{Ready: c.Ready, Ask: c.Ask, Version: c.Version, Settings: c.Settings, Reconcile: c.Reconcile, ReconcileLate: c.ReconcileLate, Events: hub, Webhooks: c.Webhooks}, c.Metrics)
+	ours, err := temper.New(service, temper.Config{Ready: c.Ready, Ask: c.Ask, Version: c.Version, Reconcile: c.Reconcile, ReconcileLate: c.ReconcileLate, Events: hub, Webhooks: c.Webhooks}, c.Metrics)
 	if err != nil {
 		return nil, err
 	}

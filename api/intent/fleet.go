@@ -9,7 +9,9 @@ import (
 
 	"go.temper.dev/temper/api/format"
 	"go.temper.dev/temper/internal/coverage"
+	"go.temper.dev/temper/internal/explain"
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/help"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/internal/ring"
 )
@@ -25,6 +27,7 @@ func DriversOf(k *coverage.Conductor) []string {
 type Fleet struct {
 	WaitsForConductor bool // the caller has its request wait for a conductor
 	All               []coverage.Conductor
+	settings          string              // of a conductor that somebody starts; "" = not known
 	rings             map[string][]string // by group, driver and interfaces: who covers, sorted
 }
 
@@ -35,7 +38,7 @@ func (s *Service) Fleet(ctx context.Context) (*Fleet, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Fleet{All: all, rings: map[string][]string{}}, nil
+	return &Fleet{All: all, settings: s.Settings, rings: map[string][]string{}}, nil
 }
 
 // alive reports whether the conductor of that name is alive.
@@ -140,13 +143,17 @@ func (f *Fleet) Enabled(group, driver string) (map[string][]string, error) {
 	return out, nil
 }
 
-// RequireCovered returns Ironic's error if no conductor covers the node, unless the
-// caller wants its request to wait for one.
+// RequireCovered returns Ironic's error if no conductor covers the node, with what finds one, unless the caller wants its request to
+// wait for one.
 func (f *Fleet) RequireCovered(n *node.Node) error {
-	if !f.WaitsForConductor && len(f.Covering(n)) == 0 {
-		return f.NoConductor(n.ConductorGroup, n.Driver)
+	if f.WaitsForConductor || len(f.Covering(n)) > 0 {
+		return nil
 	}
-	return nil
+	var list []help.Item
+	for _, a := range explain.Cover(n, f.All, f.settings) {
+		list = append(list, help.Of(n, a))
+	}
+	return format.WithHelp(f.NoConductor(n.ConductorGroup, n.Driver), list...)
 }
 
 // headerWait and the query parameter wait_for_conductor say that a request is to be

@@ -25,11 +25,13 @@ func Helped(err error, n *node.Node, e node.Event) error {
 		add(explain.Unprotect)
 	case code == fault.NodeInMaintenance:
 		add(explain.EndMaintenance)
-	case code == fault.DiskTooSmall:
-		add(explain.SetImage)
-		add(explain.SetRootDevice)
-	case code == fault.ValidationFailed, code == fault.ImageInvalid:
+	case code == fault.NoConductor, code == fault.NoConductorAlive: // RequireCovered has said what helps
+	case code == fault.ImageInvalid: // the request may have named none
 		add(explain.ValidateNode)
+	default:
+		for _, a := range explain.Mends(n, code) {
+			list = append(list, help.Of(n, a))
+		}
 	}
 	if list == nil {
 		return err

@@ -25,6 +25,7 @@ type Config struct {
 	AnswerWithin     time.Duration
 	HardwareDeadline time.Duration
 	Safe             time.Duration
+	Settings         string // the file from which this process has its settings; "" = none
 	MaxLimit         int
 	NodeLockedWait   time.Duration // how long a request waits for the end of a short operation; 0 = it is refused at once
 	Log              *zap.Logger

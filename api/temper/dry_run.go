@@ -8,8 +8,10 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"go.temper.dev/temper/api/format"
+	"go.temper.dev/temper/api/intent"
 	"go.temper.dev/temper/internal/explain"
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/help"
 	"go.temper.dev/temper/internal/node"
 )
 
@@ -21,9 +23,11 @@ type shownTrial struct {
 	Notes    []string       `json:"notes"`
 }
 
+// shownRefusal is one reason why an order would be refused, with the code, the text and the help of the error that refuses it.
 type shownRefusal struct {
-	Code    fault.Code `json:"code"`
-	Message string     `json:"message"`
+	Code    fault.Code  `json:"code"`
+	Message string      `json:"message"`
+	Help    []help.Item `json:"help"`
 }
 
 type trialStep struct {
@@ -60,14 +64,14 @@ func (s *Server) tryOrder(c *gin.Context, o *order) (int, any, error) {
 		return 0, nil, err
 	}
 	if err != nil {
-		out.refuse(append([]error{err}, o.obstacles(n, fl)...)...)
+		out.refuse(n, o.Event, append([]error{err}, o.obstacles(n, fl)...)...)
 	}
 	if r == nil || r.Open != nil {
 		image, err := s.TryImage(c.Request.Context(), o.Provision, n)
 		if err != nil {
 			return 0, nil, err
 		}
-		out.refuse(image.Refusals...)
+		out.refuse(n, o.Event, image.Refusals...)
 		out.Notes = append(out.Notes, image.Notes...)
 	}
 	if out.Accepted = len(out.Refusals) == 0; !out.Accepted || r == nil || r.Open == nil {
@@ -81,12 +85,12 @@ func (s *Server) tryOrder(c *gin.Context, o *order) (int, any, error) {
 	return http.StatusOK, out, err
 }
 
-// refuse adds reasons, each once.
-func (t *shownTrial) refuse(reasons ...error) {
+// refuse adds reasons why n refuses e, each once.
+func (t *shownTrial) refuse(n *node.Node, e node.Event, reasons ...error) {
 	for _, why := range reasons {
-		one := shownRefusal{fault.CodeOf(why), fault.Text(why)}
-		if !slices.Contains(t.Refusals, one) {
-			t.Refusals = append(t.Refusals, one)
+		code, words := fault.CodeOf(why), fault.Text(why)
+		if !slices.ContainsFunc(t.Refusals, func(r shownRefusal) bool { return r.Code == code && r.Message == words }) {
+			t.Refusals = append(t.Refusals, shownRefusal{code, words, format.HelpOf(intent.Helped(why, n, e))})
 		}
 	}
 }

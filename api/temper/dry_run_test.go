@@ -29,7 +29,7 @@ func fetching(t *testing.T) *apitest.Bench {
 	policy := image.Policy{Reach: dial.Reach{Loopback: true}}
 	r := image.NewResolver(policy, 10*time.Second)
 	t.Cleanup(r.Close)
-	return apitest.New(t, func(c *api.Config) { c.Images, c.ProbeImage = policy, r.Probe }).WithConductors()
+	return apitest.New(t, func(c *api.Config) { c.Images, c.ProbeImage, c.Settings = policy, r.Probe, "/etc/temper.yaml" }).WithConductors()
 }
 
 // images serves good.raw (1 MiB), SUMS with its digest, huge.qcow2 (a disk of 100 GiB) and image.gz.
@@ -101,6 +101,7 @@ func TestADryRunFetchesTheImageAndComparesItWithTheDisk(t *testing.T) {
 
 	b.Patch("/v1/nodes/n1", apitest.Add("/properties/root_device", map[string]any{"serial": "S2"})).Is(200)
 	_, refusals, _ = trial(b, with(url+"/good.raw", digestOfAnImage))
+	require.Contains(t, refusals, "no_disk_fits: ")
 	require.Contains(t, refusals, "none of the 1 in its inventory matches its root device hints")
 	b.Patch("/v1/nodes/n1", apitest.Add("/properties/root_device", map[string]any{"wwn": "0x1"})).Is(200)
 	_, refusals, notes = trial(b, with(url+"/good.raw", digestOfAnImage))
@@ -184,6 +185,25 @@ func TestADryRunTellsAllReasonsAtOnce(t *testing.T) {
 		require.Contains(t, refusals, want)
 	}
 	require.Equal(t, before, everything(b))
+
+	mends := map[string]string{}
+	for _, r := range b.Post(work, map[string]any{"verb": "rebuild", "instance_info": map[string]any{"image_source": "http://i/x"}, "dry_run": true}).Is(200)["refusals"].([]any) {
+		r := r.(map[string]any)
+		help := r["help"].([]any)
+		if r["code"] == "invalid_request" { // the message says which field it is
+			continue
+		}
+		require.NotEmpty(t, help, "nothing is said that mends %s: %s", r["code"], r["message"])
+		for _, h := range help {
+			mends[r["code"].(string)] += h.(map[string]any)["command"].(string) + "\n"
+		}
+	}
+	for code, want := range map[string]string{
+		"node_in_maintenance": "temper node maintenance unset n1\n", "node_protected": "temper node set n1 --protected=false\n",
+		"no_conductor": "temper conductor list\ntemper conductor --name c[12] --enabled-drivers fake-hardware,redfish --config /etc/temper.yaml\ntemper node set n1 --conductor-group elsewhere\n",
+	} {
+		require.Regexp(t, "^"+want+"$", mends[code], code)
+	}
 }
 
 func TestADryRunOfAnyVerbChangesNothing(t *testing.T) {

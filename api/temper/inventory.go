@@ -25,7 +25,13 @@ func (s *Server) getInventory(c *gin.Context) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	return http.StatusOK, compared(h), nil
+	found, _, err := s.Store.Inventory(c.Request.Context(), h.NodeUUID)
+	if err != nil {
+		return 0, nil, err
+	}
+	out := compared(h)
+	out["disks"] = inventory.Disks(found)
+	return http.StatusOK, out, nil
 }
 
 func compared(h *inventory.Comparison) gin.H {

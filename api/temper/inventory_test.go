@@ -13,7 +13,7 @@ func TestTheHardwareOfANodeIsCompared(t *testing.T) {
 	uuid := b.Enrolled("n1")
 	b.Get("/temper/v1/nodes/n1/inventory").Fails(404)
 	b.SQL(`INSERT INTO node_inventory (node_id, inventory, facts, changes, before, before_at)
-		SELECT id, '{}', '{"BIOS": "2.1", "GPUs": "none"}',
+		SELECT id, '{"disks": [{"name": "/dev/sda", "size": 480103981056, "serial": "S1", "wwn": null, "rotational": false}, {"name": "/dev/sdb"}, "no disk"]}', '{"BIOS": "2.1", "GPUs": "none"}',
 			'{"list": [{"kind": "memory", "name": "A2", "before": "32 GiB", "after": ""}], "more": 3}', '{}', now() FROM nodes WHERE uuid = $1`, uuid)
 	body := b.Get("/temper/v1/nodes/n1/inventory").Is(200)
 	require.Equal(t, []any{map[string]any{"name": "BIOS", "value": "2.1"}, map[string]any{"name": "GPUs", "value": "none"}}, body["facts"])
@@ -22,6 +22,10 @@ func TestTheHardwareOfANodeIsCompared(t *testing.T) {
 	}}, body["changes"])
 	require.EqualValues(t, 3, body["more_changes"])
 	require.NotNil(t, body["changed_since"])
+	require.Equal(t, []any{
+		map[string]any{"name": "/dev/sda", "size": 480103981056.0, "model": "", "serial": "S1", "wwn": "", "rotational": false},
+		map[string]any{"name": "/dev/sdb", "size": 0.0, "model": "", "serial": "", "wwn": "", "rotational": nil},
+	}, body["disks"])
 	require.Nil(t, body["siblings"].(map[string]any)["resource_class"])
 
 	for _, name := range []string{"n2", "n3"} {

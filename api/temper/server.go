@@ -19,7 +19,6 @@ type Config struct {
 	Ready         func(context.Context) error
 	Ask           func(context.Context) explain.Dependencies
 	Version       string
-	Settings      string
 	Reconcile     func(context.Context) error // nil: there is none to run
 	ReconcileLate time.Duration
 	Events        *events.Hub

@@ -38,7 +38,7 @@ func RootDisk(n *node.Node, inventory map[string]any) (disk Disk, known bool, er
 	if !hints.Empty() {
 		what = "matches its root device hints"
 	}
-	return Disk{}, true, fault.Coded(fault.ValidationFailed, "Node %s has no disk for an image: none of the %d in its inventory %s.", n.UUID, len(disks), what)
+	return Disk{}, true, fault.CodedAs(fault.Invalid, fault.NoDiskFits, "Node %s has no disk for an image: none of the %d in its inventory %s.", n.UUID, len(disks), what)
 }
 
 // disksOf returns the disks of an inventory. ok is false if one can't be read.

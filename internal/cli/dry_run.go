@@ -3,7 +3,9 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"slices"
 
 	"go.temper.dev/temper/internal/cli/table"
 	"go.temper.dev/temper/internal/client"
@@ -22,7 +24,10 @@ func (s *session) dryRun(ctx context.Context, v verb, names []string, parallel i
 		if len(succeeded(all)) == 0 {
 			return nil
 		}
-		return trialTable(all).Print(w)
+		if err := trialTable(all).Print(w); err != nil {
+			return err
+		}
+		return writeMends(w, all)
 	})
 	for i := range all {
 		if all[i].err == nil && !all[i].value.Accepted {
@@ -30,6 +35,30 @@ func (s *session) dryRun(ctx context.Context, v verb, names []string, parallel i
 		}
 	}
 	return errors.Join(err, joinFailures(all))
+}
+
+// writeMends writes what mends the reasons for which nodes refuse the request, for each node once.
+func writeMends(w io.Writer, all []result[*client.Trial]) error {
+	for _, r := range all {
+		if r.err != nil {
+			continue
+		}
+		told := []string{}
+		for _, why := range r.value.Refusals {
+			for _, h := range why.Help {
+				if slices.Contains(told, h.Command) {
+					continue
+				}
+				if told = append(told, h.Command); len(told) == 1 {
+					fmt.Fprintf(w, "\nso that %s accepts it, you can:\n", r.name)
+				}
+				if _, err := fmt.Fprintf(w, "  %s  # %s\n", h.Command, h.Effect); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
 }
 
 func trialTable(all []result[*client.Trial]) table.Table {

@@ -26,6 +26,7 @@ func TestADryRunShowsWhatWouldBecomeOfARequest(t *testing.T) {
 	got := ask(t, s.url, "", "node", "deploy", "n1", "n2", "n9", "--dry-run")
 	require.Contains(t, got.out, "n1    accepted  deploy.prepare")
 	require.Regexp(t, `n2    refused +- +- +The requested action "active" can not be performed on node`, got.out)
+	require.Contains(t, got.out, "\nso that n2 accepts it, you can:\n  temper node manage n2  # first makes it manageable\n  temper node provide n2  # then makes it available\n")
 	require.ErrorContains(t, got.failed, "2 of 3 failed:\n  n2: the request would be refused\n  n9: Node n9 could not be found")
 	require.Equal(t, exit.CodeFailed, exit.Code(got.failed))
 

@@ -11,12 +11,14 @@ import (
 	"go.temper.dev/temper/internal/cli/table"
 	"go.temper.dev/temper/internal/client"
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/text"
 )
 
 func newNodeInventory(s *session) *cobra.Command {
 	c := &cobra.Command{
 		Use: "inventory NODE", Short: "Show a node's hardware, and how it differs from before and from other nodes", Args: cobra.ExactArgs(1),
-		Long: `Show a node's hardware, and how it differs from before and from other nodes: what the last inspection found, what has changed since the
+		Long: `Show a node's hardware, and how it differs from before and from other nodes: what the last inspection found, its disks with the serial
+numbers that root device hints can name (temper node set NODE --property 'root_device={"serial": "SERIAL"}'), what has changed since the
 inspection before, and which facts are different on most other nodes of the resource class. Differences are only shown: the node
 is offered and deployed like any other. GET /v1/nodes/NODE/inventory has the whole inventory.`,
 		Example: "  temper node inventory n1", ValidArgsFunction: s.completeNodes("", 1),
@@ -46,6 +48,9 @@ func printHardware(w io.Writer, h *client.Hardware) error {
 	if err := g.Print(w); err != nil {
 		return err
 	}
+	if err := printDisks(w, h.Disks); err != nil {
+		return err
+	}
 	_, err := fmt.Fprintf(w, "\nThe last inspection was at %s.\n%s\n%s\n", table.Time(h.CollectedAt), siblingsSentence(h), changesSentence(h))
 	for _, c := range h.Changes {
 		if err != nil {
@@ -57,6 +62,23 @@ func printHardware(w io.Writer, h *client.Hardware) error {
 		_, err = fmt.Fprintf(w, "  %d more\n", h.MoreChanges)
 	}
 	return err
+}
+
+// printDisks prints the disks, if there are any, with what root device hints can name them by.
+func printDisks(w io.Writer, disks []client.Disk) error {
+	if len(disks) == 0 {
+		return nil
+	}
+	fmt.Fprintln(w)
+	g := table.New("DISK", "SIZE", "MODEL", "SERIAL", "WWN").Whole("SERIAL")
+	for _, d := range disks {
+		size := ""
+		if d.Size > 0 {
+			size = text.Size(float64(d.Size))
+		}
+		g.Add(d.Name, size, d.Model, d.Serial, d.WWN)
+	}
+	return g.Print(w)
 }
 
 func siblingsSentence(h *client.Hardware) string {

@@ -11,6 +11,7 @@ type Hardware struct {
 	document
 	CollectedAt  *time.Time       `json:"collected_at"`
 	Facts        []Fact           `json:"facts"`
+	Disks        []Disk           `json:"disks"`
 	ChangedSince *time.Time       `json:"changed_since"` // when the inspection before was; nil = there was none
 	Changes      []HardwareChange `json:"changes"`
 	MoreChanges  int              `json:"more_changes"`
@@ -25,6 +26,15 @@ type Hardware struct {
 type Fact struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`
+}
+
+// Disk is a disk, with what root device hints can name it by. Facts that are not known are "".
+type Disk struct {
+	Name   string `json:"name"`
+	Size   int64  `json:"size"` // bytes; 0 = not known
+	Model  string `json:"model"`
+	Serial string `json:"serial"`
+	WWN    string `json:"wwn"`
 }
 
 // HardwareChange is a part that was added, is gone or is another one.

@@ -159,6 +159,7 @@ type Trial struct {
 type Refusal struct {
 	Code    fault.Code `json:"code"`
 	Message string     `json:"message"`
+	Help    []Help     `json:"help"` // what mends it, in this order
 }
 
 // TrialStep is a step of an operation that was not started.

@@ -78,20 +78,28 @@ func (e *Explanation) canCover(n *node.Node, f Facts) {
 	if f.Covered {
 		return
 	}
-	e.can(Action{Do: ListConductors})
-	e.can(starts(n, f))
-	if o := n.Operation; o == nil || !alive(f.Fleet, o.Conductor) {
-		for _, g := range otherGroups(n, f.Fleet) {
-			e.can(Action{Do: ChangeGroup, Group: g})
+	for _, a := range Cover(n, f.Fleet, f.System.Settings) {
+		e.can(a)
+	}
+}
+
+// Cover returns what finds a conductor for n, which none covers. settings is the file with the settings of a conductor that is started;
+// "" = not known.
+func Cover(n *node.Node, fleet []coverage.Conductor, settings string) []Action {
+	out := []Action{{Do: ListConductors}, starts(n, fleet, settings)}
+	if o := n.Operation; o == nil || !alive(fleet, o.Conductor) {
+		for _, g := range otherGroups(n, fleet) {
+			out = append(out, Action{Do: ChangeGroup, Group: g})
 		}
 	}
+	return out
 }
 
 // starts returns the action that starts a conductor for n: the dead one that would cover n and ran last, else a new one. The help of
 // the part "conductors" names the same one.
-func starts(n *node.Node, f Facts) Action {
-	out, latest := Action{Do: StartConductor, Group: n.ConductorGroup, Drivers: n.Driver, Settings: f.System.Settings}, time.Time{}
-	for _, c := range f.Fleet {
+func starts(n *node.Node, fleet []coverage.Conductor, settings string) Action {
+	out, latest := Action{Do: StartConductor, Group: n.ConductorGroup, Drivers: n.Driver, Settings: settings}, time.Time{}
+	for _, c := range fleet {
 		if !c.Alive && c.HeartbeatAt.After(latest) && c.Covers(n.ConductorGroup, n.Driver, n.Interfaces) {
 			out.Conductor, out.Drivers, latest = c.Hostname, strings.Join(driversOf(c), ","), c.HeartbeatAt
 		}

@@ -27,9 +27,9 @@ var remedies = map[fault.Code][]Do{
 	fault.ImageServerSlow:    {SetImage},
 	fault.ImageNotTrusted:    {SetImage},
 	fault.ImageInvalid:       {SetImage},
-	fault.DiskTooSmall:       {SetImage, SetRootDevice},
+	fault.DiskTooSmall:       {SetImage, ShowInventory, SetRootDevice},
 	fault.ImageFormatWrong:   {SetFormat},
-	fault.NoDiskFits:         {SetRootDevice},
+	fault.NoDiskFits:         {ShowInventory, SetRootDevice},
 
 	fault.HardwareUnhealthy: {ShowHealth},
 

@@ -28,7 +28,7 @@ var rows = map[explain.Do]row{
 	explain.ShowConsole:  {"node console show {node}", "shows who holds its console, and what is wrong", http.MethodGet, "/temper/v1/nodes/{node}/console", nil},
 	explain.ShowPorts:    {"port list --node {node}", "shows its MAC addresses", http.MethodGet, "/v1/nodes/{node}/ports", nil},
 	explain.ShowInventory: {
-		"node inventory {node}", "shows its hardware, what has changed, and how other nodes differ", http.MethodGet, "/temper/v1/nodes/{node}/inventory", nil,
+		"node inventory {node}", "shows its hardware, with the serial number of each disk, what has changed, and how other nodes differ", http.MethodGet, "/temper/v1/nodes/{node}/inventory", nil,
 	},
 	explain.ChangeState: {"node {verb} {node}", "makes it {state}", http.MethodPost, "/temper/v1/nodes/{node}/operations", verb},
 	explain.DeployImage: {
@@ -75,7 +75,7 @@ var rows = map[explain.Do]row{
 		http.MethodPatch, "/v1/nodes/{node}", always(set("/instance_info/image_disk_format", "FORMAT")),
 	},
 	explain.SetRootDevice: {
-		`node set {node} --property 'root_device={"serial": "SERIAL"}'`, "says which disk to use",
+		`node set {node} --property 'root_device={"serial": "SERIAL"}'`, "says which disk to use, by its serial number",
 		http.MethodPatch, "/v1/nodes/{node}", always(set("/properties/root_device", fields{"serial": "SERIAL"})),
 	},
 
