@@ -26,7 +26,7 @@ func TestTheDatabaseAway(t *testing.T) {
 	t.Cleanup(st.Close)
 	core, lines := observer.New(zap.InfoLevel)
 	b := apitest.New(t, func(c *api.Config) { c.Store, c.Log = st, zap.New(core) })
-	require.Equal(t, "Resource temporarily unavailable, please retry.", b.Get("/v1/nodes").Fails(503))
+	require.Equal(t, "Resource temporarily unavailable, please retry. PostgreSQL is away or busy.", b.Get("/v1/nodes").Fails(503))
 	require.Equal(t, fault.DatabaseUnavailable, b.Last.Refused(503).Code)
 	logged := told(t, lines, b.Last)
 	require.Contains(t, logged, ": the database is away: dial tcp")
@@ -37,7 +37,7 @@ func TestTheDatabaseAway(t *testing.T) {
 func TestNoConductorIsToldFromTheDatabaseAway(t *testing.T) {
 	core, lines := observer.New(zap.InfoLevel)
 	b := apitest.New(t, func(c *api.Config) { c.Log = zap.New(core) })
-	require.Equal(t, "Resource temporarily unavailable, please retry.", b.Post("/v1/nodes", map[string]any{"driver": "redfish"}).Fails(503))
+	require.Equal(t, "Resource temporarily unavailable, please retry. "+fault.NoConductorAlive.Meaning(), b.Post("/v1/nodes", map[string]any{"driver": "redfish"}).Fails(503))
 	require.Equal(t, fault.NoConductorAlive, b.Last.Refused(503).Code)
 	require.Contains(t, told(t, lines, b.Last), `no conductor is alive and takes work, so there is none with driver redfish in the default conductor group`)
 }

@@ -126,7 +126,7 @@ func TestWhatNeedsAConductorIsRefusedAtOnce(t *testing.T) {
 				t.Helper()
 				words := nobodyHasFake
 				if !others {
-					status, words = 503, "Resource temporarily unavailable, please retry."
+					status, words = 503, "Resource temporarily unavailable, please retry. No conductor is alive and takes work."
 				}
 				require.Equal(t, words, a.Fails(status))
 				require.NotContains(t, string(a.Body), "c1", "no dead conductor is named")

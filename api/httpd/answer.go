@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"strings"
 
 	"github.com/gin-gonic/gin"
 	"go.uber.org/zap"
@@ -59,7 +58,7 @@ func fail(c *gin.Context, err error) {
 		}
 		switch {
 		case status == http.StatusServiceUnavailable:
-			words = unavailable(c, code)
+			words = unavailable(code)
 		case !ofHardware(err):
 			words = "Internal error"
 		}
@@ -67,12 +66,8 @@ func fail(c *gin.Context, err error) {
 	c.AbortWithStatusJSON(status, format.ErrorBody(side, words, code, format.HelpOf(err)))
 }
 
-// unavailable is Ironic's sentence (common/exception.py, TemporaryFailure), and
-// under /temper/v1 what the code means.
-func unavailable(c *gin.Context, code fault.Code) string {
-	words := "Resource temporarily unavailable, please retry."
-	if strings.HasPrefix(c.Request.URL.Path, "/temper/") {
-		words += " " + code.Meaning()
-	}
-	return words
+// unavailable is Ironic's sentence (common/exception.py, TemporaryFailure), and what the code means: also the clients of Ironic show
+// its users what is away.
+func unavailable(code fault.Code) string {
+	return "Resource temporarily unavailable, please retry. " + code.Meaning()
 }

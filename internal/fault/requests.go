@@ -194,7 +194,7 @@ var ofRequests = []CodeRow{
 		Do: "Start a conductor (temper conductor). If some run, their logs say whether they reach Temporal and the database.",
 	},
 	{
-		Code: DatabaseUnavailable, Kind: Unavailable, Cause: true, Meaning: "The database is away or busy.",
+		Code: DatabaseUnavailable, Kind: Unavailable, Cause: true, Meaning: "PostgreSQL is away or busy.",
 		Do: "Bring PostgreSQL back. Work that was accepted goes on by itself afterwards.",
 	},
 	{
