@@ -118,11 +118,22 @@ func (s *session) open(c *cobra.Command, late *delay) error {
 	var err error
 	s.Client, err = client.New(client.Config{
 		URL: s.apiURL(), User: cmp.Or(s.user, os.Getenv("TEMPER_API_USER")),
-		Password: cmp.Or(s.password, os.Getenv("TEMPER_API_PASSWORD")), Timeout: s.timeout.Duration,
+		Password: cmp.Or(s.password, os.Getenv("TEMPER_API_PASSWORD")), Timeout: s.timeout.Duration, RetryReads: s.retryReads(),
 		Retrying: late.repeats, Warning: late.warns,
 		Waiting: func(ctx context.Context, until time.Time) { late.waits(ctx, s.Client, until) },
 	})
 	return err
+}
+
+// readsWithin is how long a command repeats a request that reads, unless --timeout says for how long. Work that is asked for is
+// refused as soon.
+const readsWithin = 5 * time.Second
+
+func (s *session) retryReads() time.Duration {
+	if s.timeout.given {
+		return s.timeout.Duration
+	}
+	return readsWithin
 }
 
 func (s *session) apiURL() string {

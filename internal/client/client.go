@@ -46,6 +46,8 @@ type Config struct {
 	User, Password string
 	// Timeout limits a request, retries included. Default: 30 s.
 	Timeout time.Duration
+	// RetryReads limits how long a request that only reads is repeated after an error that may pass. Default: Timeout.
+	RetryReads time.Duration
 	// Retrying gets the error before a request is repeated, and when it is given up. Default: none.
 	Retrying func(err error, until time.Time)
 	// Warning gets what the API warns of in an answer that is a success, a sentence without a full stop. Default: none.
@@ -60,6 +62,7 @@ type Client struct {
 	base           string // without a trailing slash, /v1 or credentials
 	user, password string
 	timeout        time.Duration
+	retryReads     time.Duration
 	once           bool // no request is repeated
 	retrying       func(error, time.Time)
 	waiting        func(context.Context, time.Time)
@@ -79,6 +82,9 @@ func New(c Config) (*Client, error) {
 	}
 	if c.Timeout <= 0 {
 		c.Timeout = DefaultTimeout
+	}
+	if c.RetryReads <= 0 || c.RetryReads > c.Timeout {
+		c.RetryReads = c.Timeout
 	}
 	if c.Retrying == nil {
 		c.Retrying = func(error, time.Time) {}
@@ -100,7 +106,7 @@ func New(c Config) (*Client, error) {
 		ExpectContinueTimeout: time.Second,
 	}
 	return &Client{
-		base: u.Scheme + "://" + u.Host + path, user: c.User, password: c.Password, timeout: c.Timeout, retrying: c.Retrying, waiting: c.Waiting, warning: c.Warning,
+		base: u.Scheme + "://" + u.Host + path, user: c.User, password: c.Password, timeout: c.Timeout, retryReads: c.RetryReads, retrying: c.Retrying, waiting: c.Waiting, warning: c.Warning,
 		http: &http.Client{
 			Transport: transport,
 			// The API never redirects. Nobody else may get the credentials by a redirect.
@@ -157,7 +163,7 @@ func (c *Client) do(ctx context.Context, r request, out any) (http.Header, error
 	case r.idempotent:
 		return c.retryInDoubt(ctx, ask)
 	case r.method == http.MethodGet:
-		return c.retry(ctx, (*Error).temporary, ask)
+		return c.retry(ctx, c.retryReads, (*Error).temporary, ask)
 	}
 	return ask()
 }

@@ -470,3 +470,20 @@ func TestWhatHasNoNameIsNotAskedFor(t *testing.T) {
 		}
 	}
 }
+
+// Without --timeout a command learns soon that the database of the API is away, whatever it asks. The test would take an hour if a
+// reading were repeated until the end of the time that one request may take.
+func TestAReadingIsRepeatedForItsOwnTime(t *testing.T) {
+	asked, told := 0, time.Time{}
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		asked++
+		w.WriteHeader(http.StatusServiceUnavailable)
+	}))
+	t.Cleanup(s.Close)
+	c, err := client.New(client.Config{URL: s.URL, Timeout: time.Hour, RetryReads: 300 * time.Millisecond, Retrying: func(_ error, until time.Time) { told = until }})
+	require.NoError(t, err)
+	_, err = c.Operation(t.Context(), "7")
+	require.Equal(t, http.StatusServiceUnavailable, client.StatusOf(err))
+	require.Greater(t, asked, 1)
+	require.Less(t, time.Until(told), time.Minute, "what is told is that time")
+}

@@ -18,13 +18,16 @@ const (
 	maxPause   = 3 * time.Second
 )
 
-// retry calls ask until it succeeds, passes reports that its error is permanent, or ctx ends. Only requests that read or have
-// an idempotency key may be retried.
-func (c *Client) retry(ctx context.Context, passes func(*Error) bool, ask func() (http.Header, error)) (http.Header, error) {
+// retry calls ask until it succeeds, passes reports that its error is permanent, ctx ends, or limit is over; an ask that has begun by
+// then is not cut off. Only requests that read or have an idempotency key may be retried.
+func (c *Client) retry(ctx context.Context, limit time.Duration, passes func(*Error) bool, ask func() (http.Header, error)) (http.Header, error) {
 	pauses := backoff.NewExponentialBackOff()
 	pauses.InitialInterval, pauses.MaxInterval = firstPause, maxPause
 	var last error
 	until, _ := ctx.Deadline()
+	if end := time.Now().Add(limit); end.Before(until) {
+		until = end
+	}
 	h, err := backoff.Retry(ctx, func() (http.Header, error) {
 		h, err := ask()
 		var e *Error
@@ -41,7 +44,7 @@ func (c *Client) retry(ctx context.Context, passes func(*Error) bool, ask func()
 			return nil, &backoff.RetryAfterError{Duration: e.retryAfter}
 		}
 		return nil, err
-	}, backoff.WithBackOff(pauses), backoff.WithMaxElapsedTime(c.timeout),
+	}, backoff.WithBackOff(pauses), backoff.WithMaxElapsedTime(limit),
 		backoff.WithNotify(func(error, time.Duration) { c.retrying(last, until) }))
 	switch {
 	case err == nil:
@@ -55,7 +58,7 @@ func (c *Client) retry(ctx context.Context, passes func(*Error) bool, ask func()
 // retryInDoubt is retry for a request that takes effect once. As long as it may have been accepted, it is sent again.
 func (c *Client) retryInDoubt(ctx context.Context, ask func() (http.Header, error)) (http.Header, error) {
 	doubt := false
-	h, err := c.retry(ctx, func(e *Error) bool {
+	h, err := c.retry(ctx, c.timeout, func(e *Error) bool {
 		doubt = doubt || e.lost()
 		return doubt && (e.lost() || e.temporary())
 	}, ask)
