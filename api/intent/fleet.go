@@ -173,10 +173,23 @@ func waitsForConductor(c *gin.Context) (bool, error) {
 
 // NoConductor is the error if no conductor of the group has the driver.
 func (f *Fleet) NoConductor(group, driver string) error {
+	err := fault.Coded(fault.NoConductor, "No valid host was found. Reason: No conductor service registered which supports driver %s for conductor group \"%s\". Ensure the driver is valid and enabled.", format.Clip(driver), format.Clip(group))
 	if f.empty() {
-		return fault.Coded(fault.NoConductorAlive, "no conductor is alive and takes work, so there is none with driver %s in %s", format.Clip(driver), node.GroupWords(format.Clip(group)))
+		err = fault.Coded(fault.NoConductorAlive, "no conductor is alive and takes work, so there is none with driver %s in %s", format.Clip(driver), node.GroupWords(format.Clip(group)))
 	}
-	return fault.Coded(fault.NoConductor, "No valid host was found. Reason: No conductor service registered which supports driver %s for conductor group \"%s\". Ensure the driver is valid and enabled.", format.Clip(driver), format.Clip(group))
+	if _, known := node.Hardware(driver); !known { // none can be started that has it
+		return err
+	}
+	return helped(err, explain.Action{Do: explain.ListConductors}, explain.Starts(&node.Node{Driver: driver, ConductorGroup: group}, f.All, f.settings))
+}
+
+// helped adds to err what can be done about it, for which no node has to be known.
+func helped(err error, actions ...explain.Action) error {
+	var list []help.Item
+	for _, a := range actions {
+		list = append(list, help.Of(nil, a))
+	}
+	return format.WithHelp(err, list...)
 }
 
 // AsBadRequest turns fault.NoValidHost into fault.Invalid, as Ironic does for requests

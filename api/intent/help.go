@@ -26,8 +26,8 @@ func Helped(err error, n *node.Node, e node.Event) error {
 	case code == fault.NodeInMaintenance:
 		add(explain.EndMaintenance)
 	case code == fault.NoConductor, code == fault.NoConductorAlive: // RequireCovered has said what helps
-	case code == fault.ImageInvalid: // the request may have named none
-		add(explain.ValidateNode)
+	case code == fault.ImageInvalid && e == node.EventDeploy: // the request names the image
+		add(explain.DeployImage)
 	default:
 		for _, a := range explain.Mends(n, code) {
 			list = append(list, help.Of(n, a))

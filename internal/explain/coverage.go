@@ -86,7 +86,7 @@ func (e *Explanation) canCover(n *node.Node, f Facts) {
 // Cover returns what finds a conductor for n, which none covers. settings is the file with the settings of a conductor that is started;
 // "" = not known.
 func Cover(n *node.Node, fleet []coverage.Conductor, settings string) []Action {
-	out := []Action{{Do: ListConductors}, starts(n, fleet, settings)}
+	out := []Action{{Do: ListConductors}, Starts(n, fleet, settings)}
 	if o := n.Operation; o == nil || !alive(fleet, o.Conductor) {
 		for _, g := range otherGroups(n, fleet) {
 			out = append(out, Action{Do: ChangeGroup, Group: g})
@@ -95,9 +95,9 @@ func Cover(n *node.Node, fleet []coverage.Conductor, settings string) []Action {
 	return out
 }
 
-// starts returns the action that starts a conductor for n: the dead one that would cover n and ran last, else a new one. The help of
+// Starts returns the action that starts a conductor for n: the dead one that would cover n and ran last, else a new one. The help of
 // the part "conductors" names the same one.
-func starts(n *node.Node, fleet []coverage.Conductor, settings string) Action {
+func Starts(n *node.Node, fleet []coverage.Conductor, settings string) Action {
 	out, latest := Action{Do: StartConductor, Group: n.ConductorGroup, Drivers: n.Driver, Settings: settings}, time.Time{}
 	for _, c := range fleet {
 		if !c.Alive && c.HeartbeatAt.After(latest) && c.Covers(n.ConductorGroup, n.Driver, n.Interfaces) {
