@@ -19,15 +19,15 @@ func newBMCConsoleCommand() *cobra.Command {
 	var limit time.Duration
 	c := f.add(&cobra.Command{
 		Use: "console ADDRESS", Short: "Open the serial console of a server (IPMI)",
-		Long: `Open the serial console of a server over IPMI (Serial over LAN). One session at a time can have it. What the server
-printed before is not shown.
+		Long: `Open the serial console of a server over IPMI (Serial over LAN), without a node or an API. One session at a time can
+have it; with --deactivate it is taken away from the session that has it. What the server printed before is not shown.
 
 On a terminal every key goes to the server, Ctrl-C too. At the beginning of a line, these do not:
 
 ` + terminal.Help + `
 
-Without a terminal, standard input is sent as it is. After its end, what the server prints is shown until SIGINT or
-SIGTERM comes or the time of --for is over.`,
+Without a terminal, standard input is sent as it is. After its end, what the server prints is shown until Ctrl-C
+(SIGINT) or SIGTERM comes or the time of --for is over.`,
 		Example: "  temper bmc console 10.0.0.7 --username admin\n  temper bmc console 10.0.0.7 --username admin --password-file pw --for 10m </dev/null >boot.log",
 		RunE: func(c *cobra.Command, args []string) error {
 			switch {
@@ -41,15 +41,18 @@ SIGTERM comes or the time of --for is over.`,
 					return s.EndConsole(ctx)
 				}
 				err := useConsole(ctx, c, s, limit)
-				if errors.Is(err, bmc.ErrConsoleInUse) {
-					return fmt.Errorf("%w; --deactivate takes it away from that session", err)
+				switch {
+				case errors.Is(err, bmc.ErrConsoleInUse):
+					return fmt.Errorf("%w; the same command with --deactivate takes it away from that session, then open it again", err)
+				case errors.Is(err, bmc.ErrConsoleEnded):
+					return fmt.Errorf("%w; start the command again to open it once more", err)
 				}
 				return err
 			})
 		},
 	})
 	c.Flags().BoolVar(&deactivate, "deactivate", false, "take the console away from whoever has it, and open nothing")
-	c.Flags().DurationVar(&limit, "for", 0, "leave the console after this time")
+	c.Flags().DurationVar(&limit, "for", 0, "leave the console after this time, such as 10m; without it the command stays")
 	return c
 }
 

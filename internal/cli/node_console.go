@@ -18,27 +18,32 @@ import (
 	"go.temper.dev/temper/internal/cli/table"
 	"go.temper.dev/temper/internal/cli/terminal"
 	"go.temper.dev/temper/internal/client"
+	"go.temper.dev/temper/internal/text"
 )
 
 func newNodeConsole(s *session) *cobra.Command {
 	var limit time.Duration
 	c := &cobra.Command{
 		Use: "console NODE", Short: "Open the serial console of a node", Args: cobra.ExactArgs(1),
-		Long: `Open the serial console of a node, which must be enabled: "temper node console enable NODE". The API tells at which conductor it is,
-and this command connects to that conductor; by default conductors listen on loopback only. One client at a time can have it. What the
-server printed before is not shown. If another conductor takes the console over, the command continues there.
+		Long: `Open the serial console of a node. Enable it first: "temper node console enable NODE". One client at a time can have it. What the
+server printed before is not shown.
+
+A conductor holds the console, and the API tells which one. This command connects to that conductor, so it must reach its TCP port: by
+default conductors listen on 127.0.0.1 only, so that it runs on the conductor's host (setting console.socat_address). If another conductor takes
+the console over, the command continues there. If none has it, the command says why and tries again for a minute.
+"temper node console show NODE" says who has the console and what is wrong with it.
 
 On a terminal every key goes to the server, Ctrl-C too. At the beginning of a line, these do not:
 
 ` + terminal.Help + `
 
-A break can't be sent this way. "temper bmc console" can send one. Lines that begin with "temper:" come from Temper.
+~B does nothing here: a break can't be sent over this connection. "temper bmc console" can send one. Lines that begin with "temper:" come from Temper.
 
-Without a terminal, standard input is sent as it is. After its end, what the server prints is shown until SIGINT or SIGTERM comes or the
-time of --for is over.`,
+Without a terminal, standard input is sent as it is. After its end, what the server prints is shown until Ctrl-C (SIGINT) or SIGTERM comes or
+the time of --for is over.`,
 		Example: "  temper node console enable n1\n  temper node console n1\n  temper node console n1 --for 10m", ValidArgsFunction: s.completeNodes("", 1),
 	}
-	c.Flags().DurationVar(&limit, "for", 0, "leave the console after this time")
+	c.Flags().DurationVar(&limit, "for", 0, "leave the console after this time, such as 10m; without it the command stays")
 	c.RunE = s.run(func(ctx context.Context, args []string) error {
 		l := &consoleLine{name: args[0], find: s.Console, tell: s.err}
 		l.ctx, l.end = context.WithCancel(ctx)
@@ -116,7 +121,8 @@ type consoleLine struct {
 
 // connect connects to the conductor that the API names. If none holds the console, it asks again for consoleWait.
 func (l *consoleLine) connect() error {
-	before := l.claim()
+	before, told := l.claim(), ""
+	until := time.Now().Add(consoleWait)
 	_, err := backoff.Retry(l.ctx, func() (net.Conn, error) {
 		at, err := l.find(l.ctx, l.name)
 		switch {
@@ -125,11 +131,11 @@ func (l *consoleLine) connect() error {
 		case !at.Enabled:
 			return nil, backoff.Permanent(fmt.Errorf("the console of node %s is not enabled; temper node console enable %s enables it", l.name, l.name))
 		case at.URL == "":
-			return nil, fmt.Errorf("no conductor holds the console of node %s%s", l.name, table.Optional(": ", at.Error))
+			return nil, fmt.Errorf("no conductor holds the console of node %s%s; temper node console show %s says more", l.name, table.Optional(": ", table.Clause(at.Error)), l.name)
 		}
 		conn, err := consoleDialer.DialContext(l.ctx, "tcp", strings.TrimPrefix(at.URL, "tcp://"))
 		if err != nil {
-			return nil, fmt.Errorf("connect to conductor %s, which holds the console of node %s: %w", at.Conductor, l.name, err)
+			return nil, fmt.Errorf("connect to conductor %s, which holds the console of node %s: %w; if it listens on its own loopback only, run this on its host, or set console.socat_address of the conductor", at.Conductor, l.name, err)
 		}
 		if at.Claim == before {
 			_ = conn.Close()
@@ -137,7 +143,12 @@ func (l *consoleLine) connect() error {
 		}
 		l.set(conn, at.Claim)
 		return conn, nil
-	}, backoff.WithBackOff(backoff.NewConstantBackOff(time.Second)), backoff.WithMaxElapsedTime(consoleWait))
+	}, backoff.WithBackOff(backoff.NewConstantBackOff(time.Second)), backoff.WithMaxElapsedTime(consoleWait), backoff.WithNotify(func(err error, _ time.Duration) {
+		if words := err.Error(); words != told { // each reason once
+			told = words
+			fmt.Fprintf(l.tell, "temper: %s; trying again until %s\r\n", words, text.Clock(until, time.Now()))
+		}
+	}))
 	if l.ctx.Err() != nil {
 		return exit.WithCode(exit.CodeInterrupted, errors.New("interrupted"))
 	}

@@ -36,7 +36,7 @@ func TestAConsoleIsContinuedAtTheNextConductor(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, want, string(got))
 	}
-	var told bytes.Buffer
+	var told, all bytes.Buffer
 	l := &consoleLine{name: "n1", tell: &told, find: func(context.Context, string) (client.Console, error) { return <-at, nil }}
 	l.ctx, l.end = context.WithCancel(t.Context())
 	first := listen("c1", 1)
@@ -61,9 +61,12 @@ func TestAConsoleIsContinuedAtTheNextConductor(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, "login: ", <-read)
 		require.Contains(t, told.String(), "connected again")
+		require.NotContains(t, told.String(), "\n\n")
 		told.Reset()
 	}
+	l.tell = io.MultiWriter(&told, &all)
 	continues(listen("c2", 2))
+	require.Regexp(t, "temper: no conductor holds the console of node n1; temper node console show n1 says more; trying again until \\d\\d:\\d\\d:\\d\\dZ\r\n", all.String())
 	continues(listen("c2", 3))
 
 	// It was started again right after the API was asked.
