@@ -79,6 +79,8 @@ func (s *Server) listAttention(c *gin.Context) (int, any, error) {
 		return 0, nil, q.Err
 	}
 	ctx := c.Request.Context()
+	asked := make(chan explain.System, 1)
+	go func() { asked <- s.system(ctx, false) }()
 	if len(names) > 0 {
 		uuids, err := s.Store.NodeUUIDs(ctx, names)
 		if err != nil {
@@ -97,19 +99,31 @@ func (s *Server) listAttention(c *gin.Context) (int, any, error) {
 		if err != nil {
 			return 0, nil, err
 		}
-		return http.StatusOK, format.Collection[node.Attention]{
+		return http.StatusOK, withBroken(<-asked, format.Collection[node.Attention]{
 			Name: "nodes", Path: "/temper/v1/why", Show: showAttention,
 			Marker: func(a *node.Attention) string { return fmt.Sprintf("%d.%d", a.Rank, a.ID) },
-		}.Body(q, p, all), nil
+		}.Body(q, p, all)), nil
 	}
 	groups, err := s.Store.AttentionGroups(ctx, f)
 	if err != nil {
 		return 0, nil, err
 	}
-	return http.StatusOK, format.Collection[node.AttentionGroup]{
+	return http.StatusOK, withBroken(<-asked, format.Collection[node.AttentionGroup]{
 		Name: "groups", Path: "/temper/v1/why", Show: showAttentionGroup,
 		Marker: func(g *node.AttentionGroup) string { return fmt.Sprintf("%d.%d.%s", g.Rank, g.Nodes, g.Cause) },
-	}.Body(q, p, groups), nil
+	}.Body(q, p, groups)), nil
+}
+
+// withBroken adds to a list of nodes which parts of Temper are broken: nodes do not say that nothing goes on.
+func withBroken(s explain.System, body gin.H) gin.H {
+	broken := []shownPart{}
+	for _, p := range explain.Parts(s) {
+		if p.Broken() {
+			broken = append(broken, showPart(p))
+		}
+	}
+	body["broken"] = broken
+	return body
 }
 
 // readMarker reads the place in a list after which a page begins.

@@ -1,12 +1,16 @@
 package temper_test
 
 import (
+	"context"
 	"net/url"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"go.temper.dev/temper/api"
 	"go.temper.dev/temper/api/apitest"
+	"go.temper.dev/temper/internal/explain"
 	"go.temper.dev/temper/internal/node"
 )
 
@@ -47,4 +51,23 @@ func TestWhyGroupsWhatNeedsAPersonByCause(t *testing.T) {
 	for _, wrong := range []string{"group=state", "marker=1", "marker=9.1", "group=cause&marker=1.2", "frob=1"} {
 		b.Get("/temper/v1/why?" + wrong).Fails(400)
 	}
+}
+
+// Nodes do not say that nothing goes on with any of them, so that the list does, for programs, too.
+func TestWhyNamesThePartsThatAreBroken(t *testing.T) {
+	away := explain.Dependencies{}
+	b := apitest.New(t, func(c *api.Config) { c.Ask = func(context.Context) explain.Dependencies { return away } }).WithConductors()
+	for _, path := range []string{"/temper/v1/why", "/temper/v1/why?group=cause"} {
+		away = explain.Dependencies{}
+		require.NotContains(t, partNames(b.Get(path).Is(200)["broken"]), "temporal")
+		away.Temporal = explain.Answer{Trouble: explain.TemporalAway, Since: time.Now()}
+		require.Contains(t, partNames(b.Get(path).Is(200)["broken"]), "temporal")
+	}
+}
+
+func partNames(parts any) (names []string) {
+	for _, p := range parts.([]any) {
+		names = append(names, p.(map[string]any)["name"].(string))
+	}
+	return names
 }

@@ -78,6 +78,14 @@ func shownWebhookTroubles(all []webhook.Webhook) []shownWebhookTrouble {
 	return out
 }
 
+func showPart(p explain.Part) shownPart {
+	out := shownPart{Name: p.Name, OK: p.OK, Since: format.Timestamp(p.Since), Message: p.Message, Works: p.Works, Check: p.Check, Versions: p.Versions, Help: []help.Item{}}
+	for _, a := range p.Actions {
+		out.Help = append(out.Help, help.Of(nil, a))
+	}
+	return out
+}
+
 // getStatus answers GET /temper/v1/status: how each part of Temper does, which is broken, and what
 // still works, and the webhooks whose deliveries fail, which breaks no part. The status code is always 200; /readyz has one for load balancers.
 func (s *Server) getStatus(c *gin.Context) (int, any, error) {
@@ -97,10 +105,7 @@ func (s *Server) getStatus(c *gin.Context) (int, any, error) {
 	shown := make([]shownPart, len(parts))
 	fine := true
 	for i, p := range parts {
-		shown[i] = shownPart{Name: p.Name, OK: p.OK, Since: format.Timestamp(p.Since), Message: p.Message, Works: p.Works, Check: p.Check, Versions: p.Versions, Help: []help.Item{}}
-		for _, a := range p.Actions {
-			shown[i].Help = append(shown[i].Help, help.Of(nil, a))
-		}
+		shown[i] = showPart(p)
 		fine = fine && p.OK != nil && *p.OK
 		if p.Broken() {
 			broken = append(broken, p.Name)

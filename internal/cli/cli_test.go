@@ -21,6 +21,7 @@ import (
 	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/require"
 
+	"go.temper.dev/temper/internal/client"
 	"go.temper.dev/temper/internal/fault"
 )
 
@@ -416,6 +417,12 @@ func TestWhyNamesThePartsWithoutWhichNothingGoesOn(t *testing.T) {
 		require.NoError(t, got.failed)
 		require.True(t, strings.HasPrefix(got.out, "Temporal does not answer, since 2026-01-02 03:04:05Z: operations wait\n"), "%s: %s", command, got.out)
 		require.NotContains(t, got.out, "clocks")
+		got = ask(t, api, "", append(strings.Fields(command), "-o", "json")...)
+		require.NoError(t, got.failed)
+		var doc struct{ Broken []client.Part }
+		require.NoError(t, json.Unmarshal([]byte(got.out), &doc))
+		require.Len(t, doc.Broken, 2, got.out)
+		require.Equal(t, []string{"temporal", "clocks"}, []string{doc.Broken[0].Name, doc.Broken[1].Name})
 	}
 }
 

@@ -134,8 +134,6 @@ func conductorFields(k *client.FleetConductor) table.Table {
 	for _, f := range [][2]string{
 		{"hostname", k.Hostname},
 		{"state", k.State},
-		{"alive", table.YesNo(k.Alive)},
-		{"draining", table.YesNo(k.Draining)},
 		{"group", cmp.Or(k.Group, `"" (the default)`)},
 		{"drivers", strings.Join(k.Drivers, ", ")},
 		{"nodes it owns", fmt.Sprint(k.Nodes)},

@@ -26,7 +26,7 @@ func TestExitCodes(t *testing.T) {
 	}{
 		"done":        {"operation watch 7", map[string][]map[string]any{"7": {clitest.Operation("7", "deploy", "ended:succeeded")}}, 0, ""},
 		"failed":      {"operation watch 7", map[string][]map[string]any{"7": {clitest.Operation("7", "deploy", "ended:failed")}}, exit.CodeFailed, "failed"},
-		"held":        {"operation watch 7", map[string][]map[string]any{"7": {clitest.Operation("7", "deploy", "running"), held()}}, exit.CodeHeld, "operation 7 (deploy) holds at deploy.write_image; decide: temper operation retry 7, or temper operation abort 7"},
+		"held":        {"operation watch 7", map[string][]map[string]any{"7": {clitest.Operation("7", "deploy", "running"), held()}}, exit.CodeHeld, "operation 7 (deploy) holds at deploy.write_image; temper node why n1 says what mends it; then decide: temper operation retry 7, or temper operation abort 7"},
 		"held, too":   {"node deploy n1 --wait 1m", map[string][]map[string]any{"7": {held()}}, exit.CodeHeld, "holds at"},
 		"a hold step": {"node deploy n1 --watch", map[string][]map[string]any{"7": {clitest.Operation("7", "deploy", "holding", "deploy.hold waiting")}}, exit.CodeHeld, "temper node unhold"},
 		"not held: it is to end": {

@@ -37,23 +37,23 @@ would be ended and undone, and who would hold the node then.`,
 			if err != nil {
 				return "", err
 			}
-			return recoveryWords(r, dryRun), nil
+			return recoveryWords(r, name, dryRun), nil
 		}))
 	})
 	return c
 }
 
-// recoveryWords says what a recovery did or, of a dry run, what it would do.
-func recoveryWords(r *client.Recovery, dryRun bool) string {
+// recoveryWords says what a recovery did to a node or, of a dry run, what it would do.
+func recoveryWords(r *client.Recovery, name string, dryRun bool) string {
 	holder := fmt.Sprintf("operation %s (%s), its workflow is %s. By itself: %s", r.Operation, r.Kind, r.Workflow, r.Next)
 	effects := strings.Join(r.Effects, "; ")
 	switch {
 	case r.Operation == "":
 		return r.Why
 	case r.Done == "" && dryRun:
-		return holder + ". This command would end nothing. " + r.Why
+		return holder + ". This command would end nothing; temper node why " + name + " says more"
 	case r.Done == "":
-		return holder + ". Nothing was ended. " + r.Why
+		return holder + ". Nothing was ended; temper node why " + name + " says more"
 	case dryRun:
 		return fmt.Sprintf("%s. The operation would be %s. Then: %s. Nothing was done", holder, r.Done, effects)
 	}

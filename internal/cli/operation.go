@@ -103,10 +103,15 @@ func stepWait(o *client.Operation) string {
 }
 
 func stepTable(o *client.Operation, now time.Time) table.Table {
+	waits := stepWait(o)
 	g := table.New("STEP", "NAME", "STATE", "ATTEMPTS", "CONDUCTOR", "STARTED", "TOOK", "LAST ERROR").Wrap("LAST ERROR")
 	for _, s := range o.Steps {
+		why := withoutError(s.LastError, o)
+		if why != "" && strings.Contains(waits, table.Clause(why)) { // the line about the step has it
+			why = "the error above"
+		}
 		g.Add(fmt.Sprint(s.Index+1), s.Name(), s.State, describeAttempts(s), s.Conductor, table.Time(s.StartedAt),
-			watch.StepDuration(o, s, now), cmp.Or(withoutError(s.LastError, o), s.Note, describeLate(s)))
+			watch.StepDuration(o, s, now), cmp.Or(why, s.Note, describeLate(s)))
 	}
 	return g
 }

@@ -119,8 +119,9 @@ func (w *why) show(ctx context.Context, s *session, names []string) error {
 			return err
 		}
 		s.reportMore(list.More, w.limit, "nodes")
-		return s.show(map[string]any{"nodes": orEmpty(list.Items)}, func(out io.Writer) error {
-			writeBroken(out, <-asked)
+		st := <-asked
+		return s.show(map[string]any{"nodes": orEmpty(list.Items), "broken": brokenParts(st)}, func(out io.Writer) error {
+			writeBroken(out, st)
 			return printAttention(out, list.Items)
 		})
 	}
@@ -129,8 +130,8 @@ func (w *why) show(ctx context.Context, s *session, names []string) error {
 		return err
 	}
 	s.reportMore(list.More, w.limit, "groups")
-	return s.show(map[string]any{"groups": orEmpty(list.Items)}, func(out io.Writer) error {
-		st := <-asked
+	st := <-asked
+	return s.show(map[string]any{"groups": orEmpty(list.Items), "broken": brokenParts(st)}, func(out io.Writer) error {
 		writeBroken(out, st)
 		if err := printGroups(out, list.Items, len(names)); err != nil || len(names) > 0 || w.filters() {
 			return err
@@ -151,6 +152,17 @@ func (s *session) parts(ctx context.Context) <-chan *client.Status {
 		asked <- st
 	}()
 	return asked
+}
+
+// brokenParts are the parts that are known to be broken.
+func brokenParts(st *client.Status) []client.Part {
+	out := []client.Part{}
+	for _, p := range st.Parts {
+		if p.Broken() {
+			out = append(out, p)
+		}
+	}
+	return out
 }
 
 // writeBroken writes which parts are broken without which nothing goes on with any node.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/jedib0t/go-pretty/v6/text"
 
+	"go.temper.dev/temper/internal/cli/exit"
 	"go.temper.dev/temper/internal/cli/table"
 	"go.temper.dev/temper/internal/client"
 	"go.temper.dev/temper/internal/node"
@@ -105,7 +106,11 @@ func operationLine(t *Target, now time.Time) line {
 		}
 		return l
 	}
-	l := line{text: table.OneLine(fmt.Sprintf("%s  %s %s  %s  %s", t.Name, o.Kind, o.ID, State(o), table.Elapsed(o.AcceptedAt, o.EndedAt, now)))}
+	state := State(o)
+	if t.Done && exit.Code(t.Err) == exit.CodeHeld { // the error of the command says the rest
+		state = "held"
+	}
+	l := line{text: table.OneLine(fmt.Sprintf("%s  %s %s  %s  %s", t.Name, o.Kind, o.ID, state, table.Elapsed(o.AcceptedAt, o.EndedAt, now)))}
 	switch {
 	case !o.Ended():
 		l.mark, l.paint = "▸", text.FgYellow

@@ -96,7 +96,7 @@ func heldError(op *client.Operation) error {
 		at = " at " + s.Name()
 	}
 	if len(op.Choices) > 0 {
-		next = "decide: " + decisions(op)
+		next = "temper node why " + op.Label() + " says what mends it; then decide: " + decisions(op)
 		if s != nil {
 			at += table.Optional(", which failed: ", table.Clause(s.LastError))
 		}

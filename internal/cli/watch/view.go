@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/term"
 
+	"go.temper.dev/temper/internal/cli/exit"
 	"go.temper.dev/temper/internal/cli/table"
 	"go.temper.dev/temper/internal/client"
 	"go.temper.dev/temper/internal/node"
@@ -57,7 +58,7 @@ func (v *lineView) interrupt() {}
 
 func (v *lineView) update(all []*Target) {
 	for _, t := range all {
-		if t.Op == nil && t.Err != nil { // the error of the command says it
+		if t.Err != nil && (t.Op == nil || exit.Code(t.Err) == exit.CodeHeld) { // the error of the command says it
 			continue
 		}
 		line, last := describe(t), v.last[t]
