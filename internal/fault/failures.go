@@ -199,7 +199,7 @@ var ofFailures = []CodeRow{
 	},
 	{
 		Code: NoDiskFits, Kind: Refused, Cause: true, Meaning: "The server has no disk that fits the root device hints, or none at all.",
-		Do: "Compare the hints with the disks in the node's inventory, which temper node inventory shows with their serial numbers. Set the hints, or mend the disk or its controller.", Then: thenRetry,
+		Do: "Compare the hints with the disks in the node's inventory, which has their serial numbers. Set the hints, or mend the disk or its controller.", Then: thenRetry,
 		Fields: []string{"properties/root_device", "instance_info/root_device"},
 	},
 	{
