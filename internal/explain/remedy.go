@@ -62,6 +62,10 @@ func (e *Explanation) canMend(n *node.Node, o *node.Operation) {
 			if !fits(do, n, o.Driver) {
 				continue
 			}
+			if do == ShowInventory && !e.inspected {
+				e.Notes = append(e.Notes, "It was never inspected, so Temper does not know its disks and their serial numbers: its BMC or its firmware's setup shows them")
+				continue
+			}
 			if slices.Contains(ofReach, do) {
 				if failed != nil && n.ReachedSince != nil && n.ReachedSince.After(*failed) {
 					e.remedy = fmt.Sprintf("How the BMC is reached was changed at %s, after that failure, so retry", text.Clock(*n.ReachedSince, e.now))
