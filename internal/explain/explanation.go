@@ -77,6 +77,7 @@ type Explanation struct {
 	handover    string // of an operation that is interrupted: since when its conductor is silent, and who goes on
 	interrupted bool   // the conductor of the running step is dead, and nobody has taken the step over yet
 	goesOn      bool   // the open operation goes on or waits: it has not failed, and nobody has to decide
+	inspected   bool   // Temper has an inventory of the node
 	ended       bool   // the workflow of the open operation is over or lost
 	inside      bool   // Facts.Inside
 	advises     bool   // Cause is that of a failure that somebody has to mend
@@ -89,7 +90,7 @@ type Explanation struct {
 
 // Node explains the state of n.
 func Node(n *node.Node, f Facts) Explanation {
-	e := Explanation{Trouble: []string{}, Notes: []string{}, Since: n.StateSince(), now: f.Now, away: f.System.awayBriefly()}
+	e := Explanation{Trouble: []string{}, Notes: []string{}, Since: n.StateSince(), now: f.Now, inspected: f.Hardware != nil, away: f.System.awayBriefly()}
 	if n.Operation == nil {
 		if away := f.System.Away(); away != "" {
 			e.Trouble = append(e.Trouble, away)
