@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/inventory"
 	"go.temper.dev/temper/internal/node"
 )
 
@@ -42,10 +43,10 @@ func TestWhatMendsTheCauseComesBeforeTheRetry(t *testing.T) {
 		}{
 			"failed": {
 				node.Node{ProvisionState: node.DeployFailed, LastError: "no", Owed: []node.Undo{node.UndoPowerOff}},
-				Facts{Now: now, Covered: true, Previous: failed},
+				Facts{Now: now, Covered: true, Previous: failed, Hardware: &inventory.Comparison{}},
 				Action{Do: RetryOperation, Operation: 7, Kind: node.KindDeploy},
 			},
-			"held": {node.Node{ProvisionState: node.DeployHold, Operation: held}, Facts{Now: now, Covered: true}, Action{Do: Decide, Operation: 7, Decision: node.ActionRetry}},
+			"held": {node.Node{ProvisionState: node.DeployHold, Operation: held}, Facts{Now: now, Covered: true, Hardware: &inventory.Comparison{}}, Action{Do: Decide, Operation: 7, Decision: node.ActionRetry}},
 		} {
 			t.Run(string(cause)+" "+name, func(t *testing.T) {
 				c.n.Driver, c.n.ConsoleEnabled, c.n.Interfaces = "ipmi", true, map[string]string{"console": "ipmitool-socat"}
@@ -189,4 +190,14 @@ func TestOfTwoRetriesIsSaidWhichIsWhich(t *testing.T) {
 		Previous: &node.Operation{ID: 7, Kind: node.KindDeploy, Outcome: node.Failed}, Undo: &node.Operation{ID: 8, Kind: node.KindUndo, Outcome: node.Failed},
 	})
 	require.Contains(t, e.Paragraph([]string{"x"}), ". Retry one of them: operation 7 (deploy) does its work again, and the undo with it; operation 8 (undo) does only the undo. You can: x.")
+}
+
+// The disks of a node that was never inspected are not known, so that nothing would show their serial numbers.
+func TestTheInventoryIsNamedOnlyIfThereIsOne(t *testing.T) {
+	failed := &node.Operation{ID: 7, Driver: "redfish", Kind: node.KindDeploy, Outcome: node.Failed, Cause: fault.NoDiskFits, Error: "no"}
+	for _, found := range []*inventory.Comparison{nil, {}} {
+		e := Node(&node.Node{Driver: "redfish", ProvisionState: node.DeployFailed, LastError: "no"}, Facts{Now: time.Now(), Covered: true, Previous: failed, Hardware: found})
+		require.Equal(t, found != nil, slices.Contains(e.Actions, Action{Do: ShowInventory}))
+		require.Equal(t, found == nil, strings.Contains(strings.Join(e.Notes, ". "), "It was never inspected"))
+	}
 }
