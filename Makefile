@@ -5,8 +5,8 @@ SHELL := bash
 MAKEFLAGS += --no-print-directory
 
 # DATA is the folder of `make dev`. DEV_FLAGS are for temper dev, DEMO_FLAGS for the demonstration, TEST_FLAGS for go test,
-# BENCH_FLAGS for the bench, CHAOS_FLAGS for the crash matrix, SOAK_FLAGS for the soak. GUARDS are the guards that
-# chaos-guards removes; none = all.
+# BENCH_FLAGS for the bench, RAMDISK_FLAGS for mkramdisk, CHAOS_FLAGS for the crash matrix, SOAK_FLAGS for the soak. GUARDS are
+# the guards that chaos-guards removes; none = all.
 DATA ?= .temper/dev
 PACKAGES ?= ./...
 # Other modules in this repository, each with a go.mod of its own.
@@ -33,6 +33,7 @@ dev: build ## run everything on this machine until Ctrl-C; the next start contin
 .PHONY: test
 test: build ## run all tests, and start what they need
 	@{ command -v ipmi_sim && command -v ipmitool; } >/dev/null || [ "$$(id -u)" != 0 ] || { apt-get update && apt-get install --yes openipmi ipmitool; }
+	@command -v qemu-system-x86_64 >/dev/null || [ "$$(id -u)" != 0 ] || { apt-get update && apt-get install --yes --no-install-recommends qemu-system-x86; }
 	@bin/temper dev prepare
 	go test -C deploy/temporal-dev -timeout 5m $(TEST_FLAGS) ./...
 	TEMPER_TEST_REQUIRE=1 go test -timeout 15m -p 2 $(TEST_FLAGS) $(PACKAGES)
@@ -84,6 +85,13 @@ fuzz: ## talk to BMCs whose answers are spoiled, for FUZZ_TIME (10m)
 soak: build ## kill processes at random while operations run on a faulty rack, and check the result
 	go build -o bin/soak ./test/soak
 	@bin/soak $(SOAK_FLAGS)
+
+.PHONY: ramdisk
+ramdisk: ## build a ramdisk's kernel and initrd from Debian's packages, in bin/ramdisk; needs apt, but not root
+	CGO_ENABLED=0 GOOS=linux GOARCH=amd64 go build -trimpath -buildvcs=false -ldflags="-s -w" -o bin/ramdisk/init ./internal/ramdisk/init
+	CGO_ENABLED=0 GOOS=linux GOARCH=amd64 go build -trimpath -buildvcs=false -ldflags="-s -w" -o bin/ramdisk/temper-agent ./cmd/temper-agent
+	go build -o bin/mkramdisk ./internal/ramdisk/mkramdisk
+	bin/mkramdisk $(RAMDISK_FLAGS)
 
 .PHONY: pictures
 pictures: build ## use Temporal's UI in headless Chromium, check what each click does, and write docs/pictures

@@ -1,0 +1,128 @@
+//go:build linux
+
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// parametersFile has what the agent is told, a line KEY=VALUE each, those of the kernel's command line and of the medium.
+const parametersFile = "/run/temper/parameters"
+
+// mediumParameters is the file of a medium with parameters, separated by white space, as the ironic-python-agent reads it.
+const mediumParameters = "parameters.txt"
+
+// Labels of media that may have parameters: a floppy of Ironic's, its boot ISO, a config drive, and our own ISO.
+var labels = []string{"ir-vfd-dev", "vmedia_boot_iso", "config-2", "temper_ramdisk"}
+
+// apiURL is the one parameter that no agent can do without.
+const apiURL = "ipa-api-url"
+
+// findParameters writes parametersFile. It waits for a medium if the command line says that there is one (boot_method=vmedia)
+// or does not name an API.
+func findParameters(appear <-chan string) error {
+	line, err := os.ReadFile("/proc/cmdline")
+	if err != nil {
+		return err
+	}
+	parameters := strings.Fields(string(line))
+	has := func(word string) bool {
+		return slices.ContainsFunc(parameters, func(p string) bool { return strings.HasPrefix(p, word) })
+	}
+	for told := false; has("boot_method=vmedia") || !has(apiURL+"="); {
+		found, from := mediumsParameters()
+		if found != nil {
+			fmt.Printf("parameters from %s\n", from)
+			parameters = append(parameters, found...) // the last of two counts
+			break
+		}
+		if !told {
+			fmt.Printf("waiting for a medium with parameters (%s): the kernel's command line has no %s\n", mediumParameters, apiURL)
+			told = true
+		}
+		select {
+		case <-appear:
+		case <-time.After(10 * time.Second): // a medium may be put into a drive that tells nobody
+		}
+	}
+	if err := os.MkdirAll(filepath.Dir(parametersFile), 0o755); err != nil {
+		return err
+	}
+	// Tokens may be among them.
+	return os.WriteFile(parametersFile, []byte(strings.Join(parameters, "\n")+"\n"), 0o600)
+}
+
+// mediumsParameters looks at all media, and returns the parameters of the first that has some.
+func mediumsParameters() (parameters []string, device string) {
+	disks, _ := filepath.Glob("/sys/class/block/*")
+	for _, disk := range disks {
+		device := filepath.Join("/dev", filepath.Base(disk))
+		kind, ok := labelled(device)
+		if !ok {
+			continue
+		}
+		found, err := readMedium(device, kind)
+		switch {
+		case errors.Is(err, os.ErrNotExist): // a medium for somebody else
+		case err != nil:
+			fmt.Printf("%s: %v\n", device, err)
+		default:
+			return found, device
+		}
+	}
+	return nil, ""
+}
+
+// labelled says whether a medium has one of labels, and the kind of its file system.
+func labelled(device string) (kind string, ok bool) {
+	f, err := os.Open(device)
+	if err != nil {
+		return "", false
+	}
+	defer f.Close()
+	b := make([]byte, 34<<10)
+	if _, err := io.ReadFull(f, b); err != nil {
+		return "", false
+	}
+	is := func(field []byte) bool {
+		return slices.Contains(labels, strings.ToLower(strings.TrimRight(string(field), " \x00")))
+	}
+	const volume = 16 * 2048 // of ISO 9660: the primary volume descriptor
+	switch {
+	case bytes.Equal(b[volume+1:volume+6], []byte("CD001")):
+		return "iso9660", is(b[volume+40 : volume+72])
+	case bytes.Equal(b[510:512], []byte{0x55, 0xaa}) && bytes.HasPrefix(b[82:], []byte("FAT32")):
+		return "vfat", is(b[71:82])
+	case bytes.Equal(b[510:512], []byte{0x55, 0xaa}) && bytes.HasPrefix(b[54:], []byte("FAT")):
+		return "vfat", is(b[43:54])
+	}
+	return "", false
+}
+
+func readMedium(device, kind string) (parameters []string, err error) {
+	const at = "/run/temper/medium"
+	if err := os.MkdirAll(at, 0o755); err != nil {
+		return nil, err
+	}
+	if err := unix.Mount(device, at, kind, unix.MS_RDONLY|unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, ""); err != nil {
+		return nil, fmt.Errorf("mount: %w", err)
+	}
+	defer func() { err = errors.Join(err, unix.Unmount(at, unix.MNT_DETACH)) }()
+	f, err := os.Open(filepath.Join(at, mediumParameters))
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, 64<<10))
+	return strings.Fields(string(b)), err
+}
