@@ -234,7 +234,7 @@ func agentAPI(t *testing.T, b func() *book) (url string, calls chan struct{}) {
 		_ = json.NewEncoder(w).Encode(v) // the agent may be gone
 	}
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
-		answer(w, map[string]any{"default_version": map[string]any{"version": "1.111"}})
+		answer(w, map[string]any{"default_version": map[string]any{"version": "1.114"}})
 	})
 	mux.HandleFunc("GET /v1/lookup", func(w http.ResponseWriter, _ *http.Request) {
 		answer(w, map[string]any{"node": map[string]any{"uuid": uuid}, "config": map[string]any{"heartbeat_timeout": 300, "agent_token": token}})

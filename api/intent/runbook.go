@@ -52,9 +52,9 @@ func (p *Provision) checkRunbook() error {
 	return nil
 }
 
-// approved refuses a runbook of which n does not have the trait.
+// approved refuses a runbook of which n has no trait.
 func (p *Provision) approved(n *node.Node) error {
-	if p.Runbook != nil && len(n.Lacks([]string{p.Runbook.Name})) > 0 {
+	if p.Runbook != nil && !p.Runbook.ApprovedFor(n) {
 		return fault.New(fault.Invalid, "This runbook has not been approved for use on this node %s. Please ask an administrator to add it to your node's traits.", n.UUID)
 	}
 	return nil

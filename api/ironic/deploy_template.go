@@ -76,7 +76,7 @@ func (s *Server) deployTemplates() *shelf[node.DeployTemplate] {
 	return &shelf[node.DeployTemplate]{
 		resource: &deployTemplateResource, maxLimit: s.MaxLimit,
 		all: s.Store.DeployTemplates, one: s.Store.DeployTemplate, create: s.Store.CreateDeployTemplate, update: s.Store.UpdateDeployTemplate, remove: s.Store.DeleteDeployTemplate,
-		settle: func(_ []format.PatchOp, before, t *node.DeployTemplate) error {
+		settle: func(_ int, _ []format.PatchOp, before, t *node.DeployTemplate) error {
 			return intent.RehideSteps(&t.Steps, &t.Hidden, before.Hidden)
 		},
 	}

@@ -9,7 +9,7 @@ import (
 )
 
 // listFirmware answers GET /v1/nodes/X/firmware. Ironic lists the components that were read before. Nothing reads them
-// yet, so the list is empty, whatever the node's driver.
+// yet, so the list is empty, whatever the node's driver and the version.
 func (s *Server) listFirmware(c *gin.Context) (int, any, error) {
 	if q := format.ReadQuery(c); q.Err != nil {
 		return 0, nil, q.Err

@@ -17,6 +17,9 @@ import (
 // (Ironic api/controllers/v1/node.py: 251 and "...").
 const maxShortEvent, cutEvent = 255, 254
 
+// minorHistoryProject is the version in which events have the project of their user.
+const minorHistoryProject = 113
+
 // listHistory answers GET /v1/nodes/X/history.
 func (s *Server) listHistory(c *gin.Context) (int, any, error) {
 	q := format.ReadQuery(c, "detail", "marker", "limit")
@@ -66,5 +69,8 @@ func (s *Server) eventBody(c *gin.Context, n *node.Node, e *node.HistoryEvent, d
 		return out
 	}
 	out["event_type"], out["conductor"], out["user"] = format.OrNull(e.EventType), format.OrNull(e.Conductor), format.OrNull(e.User)
+	if format.Minor(c) >= minorHistoryProject {
+		out["project"] = nil // without keystone no user is in a project
+	}
 	return out
 }

@@ -67,6 +67,9 @@ func TestNodesShowTheirHealth(t *testing.T) {
 		order = append(order, n.(map[string]any)["health"])
 	}
 	require.Equal(t, want, got)
+	require.Equal(t, "ill", b.Get("/v1/nodes?health=Critical&fields=name").Is(200)["nodes"].([]any)[0].(map[string]any)["name"])
+	require.Len(t, b.Get("/v1/nodes?health=OK").Is(200)["nodes"], 1)
+	require.Contains(t, b.Get("/v1/nodes?health=fine").Fails(400), "allowed are OK, Warning and Critical")
 	page := b.Get("/v1/nodes?fields=name,health&sort_key=health&limit=2").Is(200)
 	require.Len(t, page["nodes"], 2)
 	rest := b.Get(strings.TrimPrefix(page["next"].(string), "http://temper.test:6385")).Is(200)["nodes"].([]any)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/gin-gonic/gin"
 
@@ -40,6 +41,7 @@ var nodeFilters = []struct {
 	{"parent_node", 83},
 	{"include_children", 83},
 	{"instance_name", 104},
+	{"health", minorHealth},
 }
 
 var nodeListParameters = func() []string {
@@ -81,6 +83,13 @@ func nodeFilter(q *format.Query) (f node.Filter, conductor *string) {
 	}
 	if f.Fault != nil && !slices.Contains(validFaults, *f.Fault) {
 		q.Fail("Unrecognized fault \"%s\" is specified, allowed faults are %v", format.Clip(*f.Fault), validFaults)
+	}
+	if health := q.Text("health"); health != nil {
+		s := node.HealthStatus(strings.ToLower(*health))
+		if shownHealth(s) == nil {
+			q.Fail("Unrecognized health \"%s\" is specified, allowed are OK, Warning and Critical", format.Clip(*health))
+		}
+		f.Health = &s
 	}
 	if q.Has("shard") {
 		f.Shards = q.List("shard")

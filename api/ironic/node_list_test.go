@@ -116,7 +116,7 @@ func TestFieldsAndFiltersThatAreTooNew(t *testing.T) {
 	for query, first := range map[string]int{
 		"fields=uuid": 8, "fields=owner": 50, "sort_key=owner": 50, "provision_state=enroll": 9, "driver=x": 16, "resource_class=x": 21,
 		"fault=power%20failure": 42, "conductor_group=x": 46, "conductor=c1": 49, "owner=x": 50,
-		"lessee=x": 65, "shard=x": 82, "sharded=true": 82, "include_children=true": 83, "instance_name=x": 104, "fields=instance_name": 104, "fields=health": 109, "sort_key=health": 109,
+		"lessee=x": 65, "shard=x": 82, "sharded=true": 82, "include_children=true": 83, "instance_name=x": 104, "fields=instance_name": 104, "fields=health": 109, "sort_key=health": 109, "health=OK": 109,
 		"parent_node=" + uuid: 83,
 	} {
 		b.At(first-1, "GET", "/v1/nodes?"+query, nil).Fails(406)

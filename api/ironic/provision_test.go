@@ -342,7 +342,7 @@ func TestOneOfManyRequestsIsAccepted(t *testing.T) {
 	for i := range answers {
 		all.Go(func() {
 			r := httptest.NewRequestWithContext(t.Context(), http.MethodPut, "/v1/nodes/n1/states/provision", strings.NewReader(`{"target":"manage"}`))
-			r.Header.Set(apitest.VersionHeader, "1.111")
+			r.Header.Set(apitest.VersionHeader, "1.114")
 			answers[i] = b.Serve(r).Status
 		})
 	}
@@ -370,7 +370,7 @@ func TestARequestCanWaitForAConductor(t *testing.T) {
 	require.NotEmpty(t, a.Header.Get("Temper-Operation"))
 	require.Len(t, b.Operations.Started(), 1)
 	b.MoveTo(enrolledWithoutConductor(b, "n2"), node.Available)
-	b.With(http.Header{"Temper-Wait-For-Conductor": {"true"}, "X-Openstack-Ironic-Api-Version": {"1.111"}}, "PUT", "/v1/nodes/n2/states/power", map[string]any{"target": "power on"}).Is(202)
+	b.With(http.Header{"Temper-Wait-For-Conductor": {"true"}, "X-Openstack-Ironic-Api-Version": {"1.114"}}, "PUT", "/v1/nodes/n2/states/power", map[string]any{"target": "power on"}).Is(202)
 }
 
 // enrolledWithoutConductor makes a node while no conductor is alive.

@@ -93,6 +93,11 @@ func (s *Server) runbookRoutes() []httpd.Route {
 		httpd.Get("/v1/runbooks/:runbook", minorRunbooks, h.get),
 		httpd.Patch("/v1/runbooks/:runbook", 1, writes(minorRunbooks, noRunbooks, h.patch)),
 		httpd.Delete("/v1/runbooks/:runbook", 1, writes(minorRunbooks, noRunbooks, h.delete)),
+		httpd.Get("/v1/runbooks/:runbook/traits", minorRunbookTraits, s.listRunbookTraits),
+		httpd.Put("/v1/runbooks/:runbook/traits", minorRunbookTraits, s.putRunbookTraits),
+		httpd.Delete("/v1/runbooks/:runbook/traits", minorRunbookTraits, s.deleteRunbookTraits),
+		httpd.Put("/v1/runbooks/:runbook/traits/:trait", minorRunbookTraits, s.putRunbookTrait),
+		httpd.Delete("/v1/runbooks/:runbook/traits/:trait", minorRunbookTraits, s.deleteRunbookTrait),
 	}
 }
 

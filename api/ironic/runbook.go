@@ -10,10 +10,11 @@ import (
 	"go.temper.dev/temper/internal/plan"
 )
 
-// minorRunbooks is the version that added runbooks.
+// The versions that added runbooks, and traits of them besides their names.
 const (
-	minorRunbooks = 92
-	noRunbooks    = "The API version does not allow runbooks"
+	minorRunbooks      = 92
+	minorRunbookTraits = 112
+	noRunbooks         = "The API version does not allow runbooks"
 )
 
 var runbookSet = format.Setters[node.Runbook]{Resource: "runbook"}
@@ -28,7 +29,7 @@ var runbookResource = resource[node.Runbook]{
 	attributes: append(recordFields(minorRunbooks, runbookSet, runbookRecord), format.Attributes[node.Runbook, node.Runbook]{
 		{
 			Name: "name", Since: minorRunbooks, Value: func(b *node.Runbook) any { return b.Name },
-			Set: traitName(runbookSet, func(b *node.Runbook) *string { return &b.Name }), Create: true, Patch: true,
+			Set: setRunbookName, Create: true, Patch: true,
 		},
 		{
 			Name: "steps", Since: minorRunbooks, Value: func(b *node.Runbook) any { return shownSteps(b.Steps, "order") }, Nosort: true,
@@ -50,13 +51,20 @@ var runbookResource = resource[node.Runbook]{
 			Name: "owner", Since: minorRunbooks, Value: func(b *node.Runbook) any { return format.OrNull(b.Owner) },
 			Set: runbookSet.Text("owner", 255, func(b *node.Runbook) *string { return &b.Owner }), Create: true, Patch: true,
 		},
-		// Newer than what is served: known, so that asking for it is 406 and not 400.
 		{
-			Name: "description", Since: 112, Value: func(b *node.Runbook) any { return format.OrNull(b.Description) },
+			Name: "description", Since: minorRunbookTraits, Value: func(b *node.Runbook) any { return format.OrNull(b.Description) },
 			Set: runbookSet.Text("description", 255, func(b *node.Runbook) *string { return &b.Description }), Create: true, Patch: true,
 		},
-		{Name: "traits", Since: 112, Value: func(b *node.Runbook) any { return []string{b.Name} }, Nosort: true},
+		{Name: "traits", Since: minorRunbookTraits, Value: func(b *node.Runbook) any { return format.List(b.Traits) }, Nosort: true, Set: setRunbookTraits, Create: true},
 	}...),
+}
+
+// setRunbookName takes any name. settleRunbook says what older versions want.
+func setRunbookName(b *node.Runbook, v any) error {
+	if s, ok := v.(string); ok && !node.ValidName(s, format.MaxMinor) {
+		return fault.New(fault.Invalid, "Schema error for runbook: name: '%s' is not a valid name", format.Clip(s))
+	}
+	return runbookSet.Required("name", node.MaxName, func(b *node.Runbook) *string { return &b.Name })(b, v)
 }
 
 // runbooks answers the requests for runbooks.
@@ -70,7 +78,13 @@ func (s *Server) runbooks() *shelf[node.Runbook] {
 
 // settleRunbook: a public runbook is nobody's. A PATCH that makes one public, or not, takes its owner away, and an owner can only be set
 // where it is not public afterwards.
-func settleRunbook(ops []format.PatchOp, before, after *node.Runbook) error {
+func settleRunbook(minor int, ops []format.PatchOp, before, after *node.Runbook) error {
+	if before.Name != after.Name && minor < minorRunbookTraits { // its name is its trait
+		if err := node.ValidTrait(after.Name); err != nil {
+			return fault.New(fault.Invalid, "Schema error for runbook: name: %w", err)
+		}
+		after.RenameTrait(before.Name)
+	}
 	roots := format.Roots(ops)
 	switch owned := slices.Contains(roots, "owner"); {
 	case owned && after.Owner != "" && after.Public:

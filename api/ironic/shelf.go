@@ -23,7 +23,7 @@ type shelf[T any] struct {
 	remove func(ctx context.Context, ident string) error
 	// settle checks what a POST (no ops, before is empty) or PATCH makes of a record, and completes it: among other things it takes the
 	// secrets out of it. nil = there is nothing to do.
-	settle func(ops []format.PatchOp, before, after *T) error
+	settle func(minor int, ops []format.PatchOp, before, after *T) error
 }
 
 // collection returns the handler of GET of the list at path below /v1; detailed says that the path asks for all fields.
@@ -54,7 +54,7 @@ func (h *shelf[T]) post(c *gin.Context) (int, any, error) {
 		return 0, nil, err
 	}
 	if h.settle != nil {
-		if err := h.settle(nil, new(T), t); err != nil {
+		if err := h.settle(format.Minor(c), nil, new(T), t); err != nil {
 			return 0, nil, err
 		}
 	}
@@ -72,7 +72,7 @@ func (h *shelf[T]) patch(c *gin.Context) (int, any, error) {
 	}
 	var allowed func(before, after *T) error
 	if h.settle != nil {
-		allowed = func(before, after *T) error { return h.settle(p.ops, before, after) }
+		allowed = func(before, after *T) error { return h.settle(format.Minor(c), p.ops, before, after) }
 	}
 	t, err := h.update(c.Request.Context(), h.record(p.before).UUID, h.apply(p, allowed))
 	if err != nil {

@@ -31,36 +31,63 @@ func (s *Server) listTraits(c *gin.Context) (int, any, error) {
 
 // putTraits answers PUT /v1/nodes/X/traits: it replaces all of them.
 func (s *Server) putTraits(c *gin.Context) (int, any, error) {
-	in, err := format.ReadObject(c, format.MaxBody, "traits")
+	traits, err := readAllTraits(c, "node", node.StorableTrait)
 	if err != nil {
 		return 0, nil, err
 	}
-	if _, ok := in.Fields["traits"].([]any); !ok {
-		in.Fail("A single node trait may be added via PUT /v1/nodes/<node identifier>/traits/<trait> with no body, or all node traits may be replaced via PUT /v1/nodes/<node identifier>/traits with the list of traits specified in the request body.")
+	ident, err := s.Ident(c, c.Param("node"))
+	if err != nil {
+		return 0, nil, err
 	}
+	return http.StatusNoContent, nil, s.Store.SetTraits(c.Request.Context(), ident, traits)
+}
+
+// readAllTraits reads the body of a request that replaces all traits of a noun, "node" or "runbook".
+func readAllTraits(c *gin.Context, noun string, valid func(string) error) ([]string, error) {
+	in, err := format.ReadObject(c, format.MaxBody, "traits")
+	if err != nil {
+		return nil, err
+	}
+	if _, ok := in.Fields["traits"].([]any); !ok {
+		in.Fail("A single %[1]s trait may be added via PUT /v1/%[1]ss/<%[1]s identifier>/traits/<trait> with no body, or all %[1]s traits may be replaced via PUT /v1/%[1]ss/<%[1]s identifier>/traits with the list of traits specified in the request body.", noun)
+	}
+	list := in.List("traits")
+	if in.Err != nil {
+		return nil, in.Err
+	}
+	return readTraits(noun, list, valid)
+}
+
+// readTraits reads a list of traits, and returns it in order.
+func readTraits(noun string, list []any, valid func(string) error) ([]string, error) {
 	traits := []string{}
-	for _, v := range in.List("traits") {
+	for _, v := range list {
 		t, _ := v.(string)
-		if err := node.StorableTrait(t); err != nil {
-			in.Fail("Schema error for body: %w", err)
-			break
+		if err := valid(t); err != nil {
+			return nil, fault.New(fault.Invalid, "Schema error for body: %w", err)
 		}
 		if !slices.Contains(traits, t) {
 			traits = append(traits, t)
 		}
 	}
 	if len(traits) > node.MaxTraits {
-		in.Fail("A node can have at most %d traits, not %d", node.MaxTraits, len(traits))
-	}
-	if in.Err != nil {
-		return 0, nil, in.Err
-	}
-	ident, err := s.Ident(c, c.Param("node"))
-	if err != nil {
-		return 0, nil, err
+		return nil, tooManyTraits(noun, len(traits))
 	}
 	slices.Sort(traits)
-	return http.StatusNoContent, nil, s.Store.SetTraits(c.Request.Context(), ident, traits)
+	return traits, nil
+}
+
+func tooManyTraits(noun string, n int) error {
+	return fault.New(fault.Invalid, "A %s can have at most %d traits, not %d", noun, node.MaxTraits, n)
+}
+
+// noTraitBody refuses a body where the trait is in the path.
+func noTraitBody(c *gin.Context) error {
+	raw, err := format.ReadBody(c, format.MaxBody)
+	if err == nil && len(raw) > 0 && string(raw) != "{}" && string(raw) != "null" {
+		err = fault.New(fault.Invalid, "No body should be provided when adding a trait")
+	}
+	return err
 }
 
 // putTrait answers PUT /v1/nodes/X/traits/T.
@@ -69,10 +96,8 @@ func (s *Server) putTrait(c *gin.Context) (int, any, error) {
 	if err := node.StorableTrait(trait); err != nil {
 		return 0, nil, err
 	}
-	if raw, err := format.ReadBody(c, format.MaxBody); err != nil {
+	if err := noTraitBody(c); err != nil {
 		return 0, nil, err
-	} else if len(raw) > 0 && string(raw) != "{}" && string(raw) != "null" {
-		return 0, nil, fault.New(fault.Invalid, "No body should be provided when adding a trait")
 	}
 	ident, err := s.Ident(c, c.Param("node"))
 	if err != nil {

@@ -89,7 +89,7 @@ func publishShares(b *apitest.Bench) {
 // claim sends a PATCH of instance_uuid in the name of a service; "" = of none.
 func claim(b *apitest.Bench, service, node, instance string) *apitest.Answer {
 	b.T.Helper()
-	h := http.Header{"X-Openstack-Ironic-Api-Version": {"1.111"}}
+	h := http.Header{"X-Openstack-Ironic-Api-Version": {"1.114"}}
 	if service != "" {
 		h["Temper-Compute-Service"] = []string{service}
 	}

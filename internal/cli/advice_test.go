@@ -40,7 +40,7 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 		"no image":                   {400, fault.ImageInvalid, nil, node.EventDeploy, "say which image with --image and --checksum"},
 		"a secret":                   {400, fault.SecretRequired, nil, "", "--driver-info @FILE and --instance-info @FILE read secrets from a JSON file"},
 		"the database away":          {503, fault.DatabaseUnavailable, nil, "", ""},
-		"an older API":               {406, fault.VersionNotSupported, nil, "", "the API is older than this program, which asks for version 1.111"},
+		"an older API":               {406, fault.VersionNotSupported, nil, "", "the API is older than this program, which asks for version 1.114"},
 		"not let in":                 {401, fault.Unauthenticated, nil, "", "say who you are with TEMPER_API_USER and TEMPER_API_PASSWORD"},
 		"deploy of what is active":   {400, fault.AlreadyInState, nil, node.EventDeploy, "it is active already"},
 		"inspect of what is active":  {400, fault.StateNotAllowed, nil, node.EventInspect, "that is possible in: manageable, inspect failed"},

@@ -95,10 +95,10 @@ func newNodeClean(s *session) *cobra.Command {
 	c := &cobra.Command{
 		Use: "clean NODE...", Short: "Run the clean steps that you choose on manageable nodes",
 		Example: `  temper node clean n1 --clean-steps '[{"interface": "deploy", "step": "erase_devices_metadata"}]' --watch
-  temper node clean n1 --runbook CUSTOM_BIOS_RESET --watch`,
+  temper node clean n1 --runbook bios-reset --watch`,
 	}
 	c.Flags().StringVar(&steps, "clean-steps", "", "`FILE|JSON`: a list of steps")
-	c.Flags().StringVar(&runbook, "runbook", "", "run the steps of this `runbook`, which is approved for nodes with the trait of its name")
+	c.Flags().StringVar(&runbook, "runbook", "", "run the steps of this `runbook`, which is approved for nodes that have one of its traits")
 	c.Flags().BoolVar(&noRamdisk, "disable-ramdisk", false, "do not boot the agent; for steps that do not need it")
 	c.MarkFlagsOneRequired("clean-steps", "runbook")
 	c.MarkFlagsMutuallyExclusive("clean-steps", "runbook")

@@ -21,6 +21,7 @@ type field struct {
 	text       bool   // dict: the API wants strings
 	boolean    bool
 	number     bool
+	list       bool // given as A,B, or several times
 	steps      bool // a list of steps, in JSON or a file
 	keep       bool // temper node unset can't remove it
 	setOnly    bool // the API does not take it at creation
@@ -60,17 +61,20 @@ type fieldFlags struct {
 	ints   map[string]*int
 	steps  map[string][]any
 	dicts  map[string]*keyValues
+	lists  map[string]*[]string
 	set    *pflag.FlagSet
 }
 
 // addFields adds a flag to c for each field.
 func addFields(c *cobra.Command, fields []field) *fieldFlags {
-	ff := &fieldFlags{fields: fields, texts: map[string]*string{}, bools: map[string]*bool{}, ints: map[string]*int{}, steps: map[string][]any{}, dicts: map[string]*keyValues{}, set: c.Flags()}
+	ff := &fieldFlags{fields: fields, texts: map[string]*string{}, bools: map[string]*bool{}, ints: map[string]*int{}, steps: map[string][]any{}, dicts: map[string]*keyValues{}, lists: map[string]*[]string{}, set: c.Flags()}
 	for _, one := range fields {
 		switch {
 		case one.dict:
 			ff.dicts[one.flag] = &keyValues{text: one.text}
 			ff.set.Var(ff.dicts[one.flag], one.flag, one.help)
+		case one.list:
+			ff.lists[one.flag] = ff.set.StringSlice(one.flag, nil, one.help)
 		case one.boolean:
 			ff.bools[one.flag] = ff.set.Bool(one.flag, false, one.help)
 		case one.number:
@@ -106,6 +110,8 @@ func (ff *fieldFlags) values() map[string]any {
 		case !ff.set.Changed(one.flag):
 		case one.dict:
 			out[one.name] = ff.dicts[one.flag].values
+		case one.list:
+			out[one.name] = *ff.lists[one.flag]
 		case one.boolean:
 			out[one.name] = *ff.bools[one.flag]
 		case one.number:

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -23,6 +24,7 @@ type recordKind struct {
 
 	columns []recordColumn // of the table of a list
 	fields  []field        // that a client sets
+	created []field        // that a client sets when it creates one, besides these
 	filters []field        // of a list, besides --node
 	ofNode  bool           // each belongs to a node
 	require []string       // flags without which none can be created
@@ -102,17 +104,18 @@ func (k *recordKind) table(all []client.Record) table.Table {
 	return t
 }
 
-// recordCell is a field in a list. Of steps it has the names.
+// recordCell is a field in a list. Of steps it has the names, and of other lists the items.
 func recordCell(v any) string {
-	steps, ok := v.([]any)
+	items, ok := v.([]any)
 	if !ok {
 		return table.Cell(v)
 	}
 	var names []string
-	for _, s := range steps {
+	for _, s := range items {
 		if step, ok := s.(map[string]any); ok {
-			names = append(names, table.Cell(step["interface"])+"."+table.Cell(step["step"]))
+			s = table.Cell(step["interface"]) + "." + table.Cell(step["step"])
 		}
+		names = append(names, table.Cell(s))
 	}
 	return strings.Join(names, ", ")
 }
@@ -146,7 +149,7 @@ func (k *recordKind) newCreate(s *session) *cobra.Command {
 		Use: "create", Short: "Create " + k.article(), Args: cobra.NoArgs,
 		Example: k.path("create", k.create), ValidArgsFunction: cobra.NoFileCompletions,
 	}
-	flags := addFields(c, k.fields)
+	flags := addFields(c, slices.Concat(k.fields, k.created))
 	for _, name := range k.require {
 		must(c.MarkFlagRequired(name))
 	}

@@ -17,7 +17,7 @@ import (
 )
 
 // Version is the microversion of every request: the newest that the API has.
-const Version = "1.111"
+const Version = "1.114"
 
 // Headers of the API (Ironic's negotiation, our operations).
 const (

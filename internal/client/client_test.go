@@ -68,7 +68,7 @@ func TestEveryRequestSaysItsVersionAndWhoAsks(t *testing.T) {
 	n, err := c.Node(t.Context(), "sim-0001")
 	require.NoError(t, err)
 	require.Equal(t, "sim-0001", n.Name)
-	require.Equal(t, "1.111", seen.Get("X-OpenStack-Ironic-API-Version"))
+	require.Equal(t, "1.114", seen.Get("X-OpenStack-Ironic-API-Version"))
 	require.Equal(t, s.URL, c.URL(), "credentials are shown")
 	r := http.Request{Header: seen}
 	user, password, ok := r.BasicAuth()
@@ -453,7 +453,7 @@ func TestWhatHasNoNameIsNotAskedFor(t *testing.T) {
 			func() error { _, err := c.Work(ctx, "", client.Work{Verb: "manage"}); return err },
 			func() error { _, err := c.History(ctx, "", 1); return err },
 		},
-		"the trait is missing":                    {func() error { return c.RemoveTrait(ctx, "n1", "") }},
+		"the trait is missing":                    {func() error { return c.RemoveTrait(ctx, client.Nodes, "n1", "") }},
 		"the name or uuid of the port is missing": {func() error { return c.DeletePort(ctx, "") }},
 		"the name of the driver is missing": {
 			func() error { _, err := c.Driver(ctx, ""); return err },

@@ -276,30 +276,3 @@ func (c *Client) Deleted(ctx context.Context, node string, limit int) (List[Dele
 	}
 	return pages[Deleted](ctx, c, "/temper/v1/nodes/deleted", q, "nodes", limit)
 }
-
-// Traits lists a node's traits.
-func (c *Client) Traits(ctx context.Context, ident string) ([]string, error) {
-	var body struct {
-		Traits []string `json:"traits"`
-	}
-	_, err := c.do(ctx, request{method: http.MethodGet, path: nodePath(ident, "traits")}, &body)
-	return body.Traits, err
-}
-
-// SetTraits replaces all traits of a node.
-func (c *Client) SetTraits(ctx context.Context, ident string, traits []string) error {
-	_, err := c.do(ctx, request{method: http.MethodPut, path: nodePath(ident, "traits"), body: map[string]any{"traits": traits}}, nil)
-	return err
-}
-
-// AddTrait adds one trait to a node.
-func (c *Client) AddTrait(ctx context.Context, ident, trait string) error {
-	_, err := c.do(ctx, request{method: http.MethodPut, path: nodePath(ident, "traits", trait)}, nil)
-	return err
-}
-
-// RemoveTrait removes one trait from a node.
-func (c *Client) RemoveTrait(ctx context.Context, ident, trait string) error {
-	_, err := c.do(ctx, request{method: http.MethodDelete, path: nodePath(ident, "traits", trait)}, nil)
-	return err
-}

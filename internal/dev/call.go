@@ -15,7 +15,7 @@ import (
 )
 
 // apiVersion is the microversion of every request: the newest of the API.
-const apiVersion = "1.111"
+const apiVersion = "1.114"
 
 // callTimeout limits one request.
 const callTimeout = 30 * time.Second

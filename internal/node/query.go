@@ -28,6 +28,7 @@ type Filter struct {
 	Conductor                                 *string
 	Working                                   []string
 	ProvisionState                            *State
+	Health                                    *HealthStatus // not HealthUnknown
 	Associated, Maintenance, Retired, Sharded *bool
 	Shards                                    []string // one of these
 	// IncludeChildren shows nodes that have a parent; they are hidden unless

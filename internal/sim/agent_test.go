@@ -61,7 +61,7 @@ func (i *ironic) serve(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewDecoder(r.Body).Decode(&body) // a GET has no body
 	switch r.URL.Path {
 	case "/":
-		fmt.Fprint(w, `{"default_version":{"id":"v1","min_version":"1.1","version":"1.111","status":"CURRENT"}}`)
+		fmt.Fprint(w, `{"default_version":{"id":"v1","min_version":"1.1","version":"1.114","status":"CURRENT"}}`)
 	case "/v1/continue_inspection":
 		i.inventories = append(i.inventories, body)
 		w.WriteHeader(http.StatusAccepted)

@@ -164,6 +164,7 @@ func TestNoListReadsTheWholeTable(t *testing.T) {
 		"by chassis":       rare(func(f *node.Filter) { f.ChassisUUID = ptr(chassis) }),
 		"by instance":      rare(func(f *node.Filter) { f.InstanceUUID = ptr(instance) }),
 		"by instance name": rare(func(f *node.Filter) { f.InstanceName = ptr("vm") }),
+		"by health":        rare(func(f *node.Filter) { f.Health = ptr(node.HealthCritical) }),
 		"by fault":         rare(func(f *node.Filter) { f.Fault = ptr(node.FaultPower) }),
 		"associated":       rare(func(f *node.Filter) { f.Associated = ptr(true) }),
 		"no conductor":     rare(func(f *node.Filter) { f.Fault = ptr(node.FaultNoConductor) }),

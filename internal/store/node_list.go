@@ -154,6 +154,10 @@ func (q *query) nodes(f node.Filter) {
 	equal(q, "n.owner", "owner", f.Owner)
 	equal(q, "n.lessee", "lessee", f.Lessee)
 	equal(q, "n.provision_state", "provision_state", f.ProvisionState)
+	if f.Health != nil {
+		q.and("n.id IN (SELECT x.node_id FROM node_health x WHERE x.status = @health)")
+		q.args["health"] = string(*f.Health)
+	}
 	if f.Project != nil {
 		q.and("(n.owner = @project OR n.lessee = @project)")
 		q.args["project"] = *f.Project

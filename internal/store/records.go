@@ -21,6 +21,7 @@ type records[T any] struct {
 	node    func(*T) *string      // uuid of the node that it belongs to; nil = it belongs to none
 	named   bool                  // it may be found by its name, too
 	hidden  func(*T) *node.Hidden // the secrets of a record; nil = it has none
+	added   []column[T]           // by later migrations, and so behind the others
 
 	sorts                                map[string]string
 	selected                             string
@@ -40,10 +41,11 @@ func newRecords[T any](r records[T], columns ...column[T]) *records[T] {
 	if r.hidden != nil {
 		all = append(all, sealedColumns(r.hidden)...)
 	}
-	r.columns = newTable(append(all,
+	all = append(all,
 		column[T]{name: "created_at", into: func(t *T) any { return nullTime{&r.record(t).CreatedAt} }}.sorted("r"),
 		column[T]{name: "updated_at", null: "'-infinity'", into: func(t *T) any { return &r.record(t).UpdatedAt }}.sorted("r"),
-	)...)
+	)
+	r.columns = newTable(append(all, r.added...)...)
 	r.sorts = r.columns.sorts()
 	names, values, changes := r.columns.names(onCreate), r.columns.values(onCreate), r.columns.assignments(onPatch)
 	r.selected = "SELECT r.* FROM " + r.name + " r"

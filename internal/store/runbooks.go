@@ -11,6 +11,11 @@ var runbooks = newRecords(
 		name: "runbooks", what: "runbook", missing: "Runbook %s could not be found.", named: true,
 		record: func(b *node.Runbook) *node.Record { return &b.Record },
 		hidden: func(b *node.Runbook) *node.Hidden { return &b.Hidden },
+		added: []column[node.Runbook]{
+			other("traits", func(b *node.Runbook) *[]string { return &b.Traits }, func(b *node.Runbook, _ *dicts) any {
+				return sortedTraits(b.Traits)
+			}).by(onCreate | onPatch),
+		},
 	},
 	text("name", func(b *node.Runbook) *string { return &b.Name }).by(onCreate|onPatch).sorted("r"),
 	optionalText("description", func(b *node.Runbook) *string { return &b.Description }).by(onCreate|onPatch).sorted("r"),

@@ -98,7 +98,7 @@ func (s *stack) ask(method, address string, body any) []byte {
 	}
 	req, err := http.NewRequestWithContext(s.t.Context(), method, address, r)
 	require.NoError(s.t, err)
-	req.Header.Set("X-OpenStack-Ironic-API-Version", "1.111")
+	req.Header.Set("X-OpenStack-Ironic-API-Version", "1.114")
 	req.Header.Set("Content-Type", "application/json")
 	res, err := http.DefaultClient.Do(req)
 	require.NoError(s.t, err)

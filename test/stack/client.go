@@ -41,7 +41,7 @@ func (s *Stack) Ask(ctx context.Context, method, path string, body, out any) (ht
 	if err != nil {
 		return nil, err
 	}
-	req.Header.Set("X-OpenStack-Ironic-API-Version", "1.111")
+	req.Header.Set("X-OpenStack-Ironic-API-Version", "1.114")
 	req.Header.Set("Content-Type", "application/json")
 	res, err := web.Do(req)
 	if err != nil {

@@ -85,7 +85,7 @@ func request(method, url string, in any, header http.Header) (answer, error) {
 
 // ask sends a request to the API with the newest version that it serves.
 func (s *stack) ask(method, path string, in any) (answer, error) {
-	return s.askAs("1.111", method, path, in)
+	return s.askAs("1.114", method, path, in)
 }
 
 func (s *stack) askAs(version, method, path string, in any) (answer, error) {

@@ -309,7 +309,7 @@ func neverStarted(t *testing.T, s *stack) {
 	v.Hold()
 	for _, a := range all {
 		ans, err := request(http.MethodPut, at.URL+"/v1/nodes/"+a.uuid+"/states/provision", map[string]any{"target": a.verb},
-			http.Header{"X-OpenStack-Ironic-API-Version": {"1.111"}})
+			http.Header{"X-OpenStack-Ironic-API-Version": {"1.114"}})
 		require.NoError(t, err)
 		require.Equal(t, http.StatusAccepted, ans.status, "%s", ans.words())
 		a.id = a.accepted(ans)

@@ -160,7 +160,7 @@ func TestANodeWhoseInstanceIsGoneIsGivenBack(t *testing.T) {
 	})
 	for n, claimer := range map[*node]string{taken: "reap-b", byHand: ""} {
 		a, err := request(http.MethodPatch, s.at.APIURL+"/v1/nodes/"+n.uuid, set("instance_uuid", instances[n]),
-			http.Header{"X-Openstack-Ironic-Api-Version": {"1.111"}, "Temper-Compute-Service": slices.DeleteFunc([]string{claimer}, func(s string) bool { return s == "" })})
+			http.Header{"X-Openstack-Ironic-Api-Version": {"1.114"}, "Temper-Compute-Service": slices.DeleteFunc([]string{claimer}, func(s string) bool { return s == "" })})
 		require.NoError(t, err)
 		require.Equal(t, http.StatusOK, a.status, "%s", a.words())
 	}

@@ -58,7 +58,7 @@ func (s *stack) promptly(t *testing.T, path string) (code int, body []byte) {
 		if err != nil {
 			return err
 		}
-		req.Header.Set("X-OpenStack-Ironic-API-Version", "1.111")
+		req.Header.Set("X-OpenStack-Ironic-API-Version", "1.114")
 		res, err := http.DefaultClient.Do(req)
 		if err != nil {
 			return fmt.Errorf("within %s: %w", statusWithin, err)
