@@ -21,7 +21,7 @@ const probeTimeout = 5 * time.Second
 // ImageCheck is what is known of an image and of the disk on which it would be written, before anything is written.
 type ImageCheck struct {
 	Refusals []error  // why the image can't be written to the node
-	Notes    []string // what could not be checked, and why
+	Notes    []string // what could not be checked, and why, and what has no effect
 }
 
 // CheckImage fetches what can be checked of the image that instance_info of n names, and compares its size with the disk of n's
@@ -40,6 +40,9 @@ func (s *Service) CheckImage(ctx context.Context, n *node.Node, authorization st
 		info.Authorization = authorization
 	}
 	var out ImageCheck
+	if info.Unused != "" {
+		out.note("%s has no effect: the image is verified with image_os_hash_value (%s), which takes precedence as in Ironic", info.Unused, info.Algo)
+	}
 	size := s.probe(ctx, info, &out)
 	inventory, _, err := s.Store.Inventory(ctx, n.UUID)
 	if err != nil && !fault.Is(err, fault.NotFound) {

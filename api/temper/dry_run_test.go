@@ -95,6 +95,11 @@ func TestADryRunFetchesTheImageAndComparesItWithTheDisk(t *testing.T) {
 	_, refusals, notes := trial(b, with("http://169.254.169.254/latest", digestOfAnImage))
 	require.Empty(t, refusals, "the agent fetches the image, from where it stands")
 	require.Contains(t, notes, "link-local")
+	both := with(url+"/good.raw", "http://example.org/SUMS")
+	info := both["instance_info"].(map[string]any)
+	info["image_os_hash_algo"], info["image_os_hash_value"] = "sha256", digestOfAnImage
+	_, _, notes = trial(b, both)
+	require.Contains(t, notes, "image_checksum has no effect: the image is verified with image_os_hash_value (sha256)")
 	_, refusals, _ = trial(b, with(url+"/good.raw", "http://169.254.169.254/SUMS"))
 	require.Contains(t, refusals, "link-local", "addresses are refused as conductors refuse them")
 	require.Equal(t, before, everything(b))

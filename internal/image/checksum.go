@@ -29,13 +29,33 @@ func (i *Info) chooseChecksum(checksum, algo, value string, p Policy) error {
 			"must be provided in instance_info for node %s", i.NodeUUID)
 	}
 	if value != "" {
-		return i.setChecksum("image_os_hash_value", strings.ToLower(algo), value, p)
+		if err := i.setChecksum("image_os_hash_value", strings.ToLower(algo), value, p); err != nil {
+			return err
+		}
+		return i.setAside(checksum)
 	}
 	// "sha256:..." is an old way to name the algorithm in the digest.
 	if before, after, found := strings.Cut(checksum, ":"); found && !isURL(checksum) {
 		algo, checksum = strings.ToLower(before), after
 	}
 	return i.setChecksum("image_checksum", algo, checksum, p)
+}
+
+// setAside notes that image_checksum has no effect beside image_os_hash_value. Digests of the same algorithm that differ are refused: one
+// of them is not the image's, and nobody would notice which one was meant.
+func (i *Info) setAside(checksum string) error {
+	digest := strings.ToLower(checksum)
+	if _, after, named := strings.Cut(digest, ":"); named && !isURL(checksum) {
+		digest = after
+	}
+	switch {
+	case checksum == "", digest == i.Checksum:
+	case !isURL(i.Checksum) && AlgorithmOf(digest) == i.Algo:
+		return i.invalid("image_checksum and image_os_hash_value are different %s digests: image_os_hash_value would be used; remove image_checksum, or set both to the digest of the image", i.Algo)
+	default:
+		i.Unused = "image_checksum"
+	}
+	return nil
 }
 
 // setChecksum sets a digest or the URL of a checksum file. If algo is empty, the digest's

@@ -41,6 +41,8 @@ type Info struct {
 	// file. Only with a URL may Algo be "": then the digest in the file determines it.
 	Checksum string
 	Algo     string // one of node.Hashes, or md5
+	// Unused is the field of instance_info with a checksum that is not used, because another one takes precedence; "" = none.
+	Unused string
 
 	// Size is how many bytes the image needs on a disk; 0 = not known. Detect learns it.
 	Size int64

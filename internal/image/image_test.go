@@ -126,6 +126,28 @@ func TestImagesThatAreRefused(t *testing.T) {
 	}
 }
 
+// image_os_hash_value takes precedence, as in Ironic. What has no effect is told, and a contradiction is refused.
+func TestOfTwoChecksumsIsToldWhichHasNoEffect(t *testing.T) {
+	for name, c := range map[string]struct {
+		checksum, unused, refused string
+	}{
+		"of another algorithm":          {md5sum, "image_checksum", ""},
+		"a file of checksums":           {"https://example.org/SUMS", "image_checksum", ""},
+		"the same":                      {strings.ToUpper(sha256sum), "", ""},
+		"the same, with its algorithm":  {"sha256:" + sha256sum, "", ""},
+		"another one":                   {strings.Repeat("cd", 32), "", "image_checksum and image_os_hash_value are different sha256 digests"},
+		"another one, by its algorithm": {"sha256:" + strings.Repeat("cd", 32), "", "are different sha256 digests"},
+	} {
+		i, err := image.Parse(node, with("image_checksum", c.checksum), nil, image.Policy{})
+		if c.refused != "" {
+			require.ErrorContains(t, err, c.refused, name)
+			continue
+		}
+		require.NoError(t, err, name)
+		require.Equal(t, c.unused, i.Unused, name)
+	}
+}
+
 // What was wrong comes first, then with which image.
 func TestWhatIsWrongWithAnImage(t *testing.T) {
 	for want, info := range map[string]map[string]any{
