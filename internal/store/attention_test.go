@@ -196,3 +196,26 @@ func TestWhatNeedsAPersonReadsNotAllNodes(t *testing.T) {
 		}
 	}
 }
+
+// A silent BMC needs a person since it is silent, not since its operation was late, and so does an agent that has not called.
+func TestSilenceNeedsAPersonSinceItBegan(t *testing.T) {
+	t.Parallel()
+	_, url := openURL(t)
+	s := connect(t, store.Config{URL: url, Keyset: keyset, ConductorTimeout: time.Hour})
+	conductorOf(t, s, "c1")
+	n := &needy{t, s, url}
+	for name, wait := range map[string]string{
+		"silent": `{"for": "bmc_answer", "since": "2026-01-02T03:00:00Z", "unread": "no answer", "unread_since": "2026-01-02T03:04:05Z", "late_at": "2026-01-02T03:06:05Z", "late_cause": "bmc_silent"}`,
+		"hangs":  `{"for": "agent_command", "since": "2026-01-02T03:00:00Z", "unread": "no answer", "unread_since": "2026-01-02T03:04:05Z", "late_at": "2026-01-02T03:06:05Z", "late_cause": "image_server_slow"}`,
+		"absent": `{"for": "agent_call", "since": "2026-01-02T03:04:05Z", "late_at": "2026-01-02T03:14:05Z", "late_cause": "agent_never_called"}`,
+	} {
+		on := create(t, s, node.DeployWait)
+		n.open(on, node.Waiting)
+		raw(t, url, `UPDATE operations SET error = NULL, cause = NULL, waiting_for = 'x', step_wait = $2 WHERE node_uuid = $1`, on.UUID, wait)
+		all, err := s.Attention(t.Context(), node.AttentionFilter{Nodes: []string{on.UUID}})
+		require.NoError(t, err)
+		require.Len(t, all, 1, name)
+		require.Equal(t, node.ReasonLate, all[0].Reason)
+		require.Equal(t, "2026-01-02T03:04:05Z", all[0].Since.UTC().Format(time.RFC3339), name)
+	}
+}
