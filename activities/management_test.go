@@ -149,6 +149,6 @@ func TestASilentBMCIsNotReadBeforeItsTime(t *testing.T) {
 		_, err := env.ExecuteActivity(b.steps.ReadBMC, conductor.ReadInput{Node: uuid, What: node.ReadBootDevice})
 		return err
 	}
-	require.ErrorContains(t, reads(time.Now().Add(time.Hour)), "no answer in time; conductor c9 asked last at ")
+	require.ErrorContains(t, reads(time.Now().Add(time.Hour)), "; it was not asked now: conductor c9 asked it last at ")
 	require.NoError(t, reads(time.Now()))
 }

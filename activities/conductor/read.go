@@ -36,7 +36,7 @@ func (s *Steps) readBMC(ctx context.Context, in ReadInput) (out node.BMCReading,
 		return out, err
 	}
 	if silent := n.SilentBMC(); silent != nil && s.Settings.AwayTimeout > 0 && time.Now().Before(silent.NextAt) {
-		return out, silentError(silent)
+		return out, notAskedNow(silent)
 	}
 	driver, ok := s.Drivers[n.Driver]
 	if !ok {

@@ -71,6 +71,14 @@ func silentError(s *node.BMCSilence) error {
 		fault.NoAnswerError(s.Seen), s.AskedBy, text.Moment(s.AskedAt))
 }
 
+// notAskedNow is the error of a reading for a client who waits for it, if the BMC is known to be silent and it is not the time to ask
+// it. It says what is known now: the error with which it was asked last is not this reading's.
+func notAskedNow(s *node.BMCSilence) error {
+	return fault.CodedAs(fault.Unreachable, fault.BMCSilent,
+		"the BMC has given no answer since %s; it was not asked now: conductor %s asked it last at %s (%s), and it is asked again about %s",
+		text.Moment(s.Since), s.AskedBy, text.Moment(s.AskedAt), text.Clause(s.Seen), text.Moment(s.NextAt))
+}
+
 // askWithin returns for how long nobody else asks a silent BMC: long enough for a login and a reading.
 func askWithin(answer time.Duration) time.Duration { return 2*max(answer, usualWithin) + 5*time.Second }
 

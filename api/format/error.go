@@ -36,8 +36,12 @@ var statuses = map[fault.Kind]int{
 	fault.Busy:          http.StatusServiceUnavailable,
 }
 
-// StatusOf is the HTTP status of an error.
+// StatusOf is the HTTP status of an error. To a client that waits for a BMC Temper is a gateway: if the BMC gives no answer, that is
+// 504 (RFC 9110, 15.6.5). Ironic answers 500 then. Clients repeat 503, which would only wait for the BMC again.
 func StatusOf(err error) int {
+	if fault.Is(err, fault.Refused) && fault.CodeOf(err) == fault.BMCSilent {
+		return http.StatusGatewayTimeout
+	}
 	if status, ok := statuses[fault.KindOf(err)]; ok {
 		return status
 	}

@@ -15,6 +15,7 @@ import (
 	"go.temper.dev/temper/internal/help"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/internal/plan"
+	"go.temper.dev/temper/internal/text"
 )
 
 // BootDeviceOf reads the fields boot_device and persistent of a request.
@@ -111,6 +112,11 @@ func (s *Service) Finish(c *gin.Context, o *node.Operation) (*node.Operation, er
 	switch {
 	case err != nil:
 		return nil, err
+	case now.EndedAt == nil && now.LiveWait().Silent():
+		w := now.LiveWait()
+		err := fault.CodedAs(fault.Refused, fault.BMCSilent, "The BMC of node %s has given no answer since %s (%s). Operation %d (%s) has not ended yet, and asks it again until %s.",
+			o.NodeUUID, text.Moment(w.Since), text.Clause(w.Unread), o.ID, o.Kind, text.Moment(*w.Until))
+		return now, format.WithHelp(err, help.Of(nil, explain.Action{Do: explain.WatchOperation, Operation: o.ID}))
 	case now.EndedAt == nil:
 		err := fault.Coded(fault.OperationNotEnded, "Operation %d (%s) of node %s has not ended yet, and goes on.", o.ID, o.Kind, o.NodeUUID)
 		return now, format.WithHelp(err, help.Of(nil, explain.Action{Do: explain.WatchOperation, Operation: o.ID}))

@@ -82,7 +82,7 @@ func TestWhatTheBMCSaysIsTold(t *testing.T) {
 	}{
 		"a device that the server lacks":  {node.End{Outcome: node.Failed, Error: "only from disk", Cause: fault.BootDeviceRefused}, 400},
 		"a server that is off":            {node.End{Outcome: node.Failed, Error: "it is off", Cause: fault.ValidationFailed}, 400},
-		"a BMC that does not answer":      {node.End{Outcome: node.Failed, Error: "no answer", Cause: fault.BMCSilent}, 500},
+		"a BMC that does not answer":      {node.End{Outcome: node.Failed, Error: "no answer", Cause: fault.BMCSilent}, 504},
 		"an NMI that may have been sent":  {node.End{Outcome: node.Failed, Error: "its outcome is unknown", Cause: fault.UnknownOutcome}, 500},
 		"an operation that somebody ends": {node.End{Outcome: node.Cancelled, Error: "enough", Cause: fault.CancelledByPerson}, 500},
 	} {
@@ -120,12 +120,12 @@ func TestTheBootDeviceIsReadFromTheBMC(t *testing.T) {
 	b.Get(bootDevice).Is(200)
 	b.Operations.ReadErr = fault.Coded(fault.BMCSilent, "no answer from the BMC")
 	a := b.Get(bootDevice)
-	require.Equal(t, fault.BMCSilent, a.Refused(500).Code)
-	require.Contains(t, a.Fails(500), "no answer from the BMC")
+	require.Equal(t, fault.BMCSilent, a.Refused(504).Code)
+	require.Contains(t, a.Fails(504), "no answer from the BMC")
 	require.Equal(t, []string{
 		"temper node why n1 says what happens to it", "temper bmc probe https://bmc --username USERNAME asks the BMC directly, from this machine",
 		"temper node set n1 --driver-info redfish_address=ADDRESS --driver-info redfish_password=- sets the right address, and asks for the password",
-	}, a.Refused(500).Commands())
+	}, a.Refused(504).Commands())
 	b.Operations.ReadErr = fault.Coded(fault.TemporalUnavailable, "gone")
 	b.Get(bootDevice).Refused(503)
 	b.Kill("c1", "c2")
@@ -144,4 +144,18 @@ func TestADriverWithoutIt(t *testing.T) {
 	}
 	require.Equal(t, management, b.Put("/v1/nodes/n2/management/boot_device", map[string]any{"boot_device": "pxe"}).Fails(400))
 	require.Empty(t, b.Operations.Told())
+}
+
+// A client that waits for a BMC which gives no answer is told since when, and that the operation goes on. It is no fault of Temper.
+func TestASilentBMCIsNoFaultOfTemper(t *testing.T) {
+	b := managed(t, node.End{})
+	b.Operations.OnAwait = func(o *node.Operation) {
+		b.SQL(`UPDATE operations SET phase = 'running', begun_at = now(), run_id = 'r', steps = jsonb_set(steps, '{0,state}', '"running"'), step_wait = '{
+			"for": "bmc_answer", "since": "2030-01-02T03:04:05Z", "until": "2030-01-02T03:14:05Z", "unread": "no answer in time.", "unread_since": "2030-01-02T03:04:05Z"}'`)
+	}
+	a := b.Put(bootDevice, map[string]any{"boot_device": "pxe"})
+	require.Equal(t, fault.BMCSilent, a.Refused(504).Code)
+	uuid := b.Field("n1", "uuid").(string)
+	require.Equal(t, "The BMC of node "+uuid+" has given no answer since 2030-01-02 03:04:05Z (no answer in time). "+
+		"Operation 1 (boot_device) has not ended yet, and asks it again until 2030-01-02 03:14:05Z.", a.Fails(504))
 }
