@@ -39,7 +39,7 @@ func Timeline(o *node.Operation, entries []node.TimelineEntry, outages []node.Ou
 	if o.RetryOf != 0 {
 		accepted.Text += fmt.Sprintf(", which retries operation %d", o.RetryOf)
 	}
-	all := append([]Moment{accepted}, waits(entries, o, now)...)
+	all := append([]Moment{accepted}, waits(inOrder(entries), o, now)...)
 	for _, x := range outages {
 		all = append(all, outage(x, o, now))
 	}
@@ -53,6 +53,18 @@ func Timeline(o *node.Operation, entries []node.TimelineEntry, outages []node.Ou
 	}
 	slices.SortStableFunc(all, func(a, b Moment) int { return a.At.Compare(b.At) })
 	return all
+}
+
+// inOrder returns the entries, which are in the order of their numbers, with times in that order: what one process records happened
+// before, as seen by another one, may have the later time. An agent may call before the conductor has seen its server on.
+func inOrder(entries []node.TimelineEntry) []node.TimelineEntry {
+	out := slices.Clone(entries)
+	for i := 1; i < len(out); i++ {
+		if out[i].At.Before(out[i-1].At) {
+			out[i].At = out[i-1].At
+		}
+	}
+	return out
 }
 
 // outageWords say of each part what did not go on.

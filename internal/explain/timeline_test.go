@@ -55,3 +55,23 @@ func TestATimelineFoldsWhatIsIdle(t *testing.T) {
 		"17:20:00 deploy failed after 3 h 20 min: no disk",
 	}, lines)
 }
+
+// The API records the call of an agent, a conductor the boot: the call may come before the conductor has seen the server on.
+func TestACallIsToldAfterTheBootThatItFollows(t *testing.T) {
+	began := time.Date(2026, 11, 22, 14, 0, 0, 0, time.UTC)
+	o := &node.Operation{ID: 7, Kind: node.KindDeploy, AcceptedAt: began}
+	entries := []node.TimelineEntry{
+		{Seq: 1, At: began.Add(10 * time.Second), What: node.TimelineBoot},
+		{Seq: 2, At: began.Add(11 * time.Second), What: node.TimelineWaiting, Words: "the agent's call after boot"},
+		{Seq: 3, At: began.Add(9 * time.Second), What: node.TimelineCalled},
+		{Seq: 4, At: began.Add(12 * time.Second), What: node.TimelineTakenUp, Conductor: "c1", Former: "c1", Step: "deploy.deploy"},
+	}
+	var lines []string
+	for _, m := range explain.Timeline(o, entries, nil, began.Add(time.Minute)) {
+		lines = append(lines, m.At.Format("15:04:05 ")+m.Text)
+	}
+	require.Equal(t, []string{
+		"14:00:00 deploy accepted", "14:00:10 the ramdisk agent was booted", "14:00:11 0.0 s waiting for the agent's call after boot; the agent called",
+		"14:00:12 conductor c1 took step deploy.deploy up again",
+	}, lines)
+}
