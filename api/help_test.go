@@ -135,7 +135,7 @@ func TestEveryActionIsARequestOfTheContract(t *testing.T) {
 	n := &node.Node{UUID: b.Text(`SELECT uuid::text FROM nodes`), Name: "n1"}
 	for _, name := range testenv.Constants(t, "../internal/explain/action.go", "Do") {
 		do := explain.Do(name)
-		a := explain.Action{Do: do, Operation: 4711, Group: "rack", Conductor: "gone", Webhook: "chat"}
+		a := explain.Action{Do: do, Operation: 4711, Group: "rack", Conductor: "gone", Webhook: "chat", Reason: node.ReasonLate, Cause: fault.BMCSilent}
 		switch do {
 		case explain.Decide:
 			a.Decision = node.ActionRetry

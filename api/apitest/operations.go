@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
@@ -22,6 +23,8 @@ type Operations struct {
 	OnStart func(*node.Operation)
 	// OnAwait is called in Await; nil = the workflow does not end.
 	OnAwait func(*node.Operation)
+	// Within is how long the last decision was waited for.
+	Within  time.Duration
 	Reading node.BMCReading // what Read answers, unless ReadErr is set
 	ReadErr error
 
@@ -51,8 +54,11 @@ func (o *Operations) Nudge(_ context.Context, op *node.Operation) error {
 	return o.tell(fmt.Sprintf("nudge %d: %s", op.ID, op.Asked))
 }
 
-// Decide is told as "decide ID: action by whom: reason".
-func (o *Operations) Decide(_ context.Context, op *node.Operation, a node.Action, by, reason string) error {
+// Decide is told as "decide ID: action by whom: reason". It sets Within.
+func (o *Operations) Decide(ctx context.Context, op *node.Operation, a node.Action, by, reason string) error {
+	if deadline, ok := ctx.Deadline(); ok {
+		o.Within = time.Until(deadline)
+	}
 	return o.tell(fmt.Sprintf("decide %d: %s by %s: %s", op.ID, a, by, reason))
 }
 

@@ -40,6 +40,7 @@ type shownAttentionGroup struct {
 	Sentence string      `json:"sentence"`
 	Since    any         `json:"since"`
 	Names    []string    `json:"names"` // of some of the nodes
+	Help     []help.Item `json:"help"`
 }
 
 // listAttention answers GET /temper/v1/why: the nodes that need a person, the worst first, or with
@@ -159,7 +160,15 @@ func showAttention(a *node.Attention) any {
 }
 
 func showAttentionGroup(g *node.AttentionGroup) any {
+	items := make([]help.Item, 0, 3)
+	if len(g.Names) > 0 {
+		items = append(items, help.Of(&node.Node{UUID: g.Names[0], Name: g.Names[0]}, explain.Action{Do: explain.ExplainNode}))
+	}
+	for _, a := range explain.OfGroup(g.Reason, g.Cause) {
+		items = append(items, help.Of(nil, a))
+	}
 	return shownAttentionGroup{
+		Help:   items,
 		Reason: g.Reason, Cause: format.OrNull(string(g.Cause)), Nodes: g.Nodes, Since: format.Timestamp(g.Since), Names: g.Names,
 		Sentence: explain.NeedsPerson(g.Nodes, g.Reason, g.Cause),
 	}

@@ -32,6 +32,12 @@ func TestWhyGroupsWhatNeedsAPersonByCause(t *testing.T) {
 	require.Equal(t, "credentials_denied", first["cause"])
 	require.Regexp(t, `^3 nodes have failed: .+[^.]$`, first["sentence"])
 	require.Equal(t, []any{"n1", "n2", "n3"}, first["names"])
+	var commands []string
+	for _, h := range first["help"].([]any) {
+		commands = append(commands, h.(map[string]any)["command"].(string))
+	}
+	require.Equal(t, []string{"temper node why n1", "temper why --nodes --reason failed --cause credentials_denied"}, commands)
+	require.Equal(t, "/temper/v1/why?reason=failed&cause=credentials_denied", first["help"].([]any)[1].(map[string]any)["path"])
 
 	page := b.Get("/temper/v1/why?group=cause&limit=1").Is(200)
 	require.Equal(t, groups[:1], page["groups"])

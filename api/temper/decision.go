@@ -19,8 +19,8 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// decisionTime is how long a workflow may take to take a decision.
-const decisionTime = 10 * time.Second
+// decisionTime is how long a workflow may take to take a decision. It takes milliseconds, unless Temporal is away.
+const decisionTime = 4 * time.Second
 
 // decideOperation answers POST /temper/v1/operations/ID/decision: what becomes
 // of the step that the operation holds at. It answers when the workflow has
@@ -73,8 +73,12 @@ func (s *Server) decided(c *gin.Context, id int64, action node.Action, reason st
 
 // notTaken says why the workflow has not taken a decision that o waits for.
 func (s *Server) notTaken(c *gin.Context, o *node.Operation, action node.Action, err error) error {
+	if fault.Is(err, fault.Unavailable) || fault.Is(err, fault.Unreachable) {
+		return format.WithHelp(fault.Coded(fault.DecisionUnconfirmed, "decide about operation %d: %w", o.ID, err),
+			help.Of(nil, explain.Action{Do: explain.WatchOperation, Operation: o.ID}))
+	}
 	if !fault.Is(err, fault.Lost) {
-		return intent.TemporalError(err)
+		return err
 	}
 	if now, lookErr := s.Store.Operation(c.Request.Context(), o.ID); lookErr == nil && now.EndedAt != nil {
 		return now.Decide(action)

@@ -2,6 +2,7 @@ package temper_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -32,8 +33,9 @@ func TestADecisionIsAnsweredWhenTheWorkflowHasTakenIt(t *testing.T) {
 	require.Empty(t, b.Operations.Told())
 
 	b.Operations.Err = fault.New(fault.Unavailable, "the workflow of operation 1 did not take the decision")
-	require.Equal(t, "Resource temporarily unavailable, please retry. Temporal is away, or the workflow did not answer in time.", b.Post(at, retry).Fails(503))
-	require.Equal(t, fault.TemporalUnavailable, b.Last.Refused(503).Code)
+	require.Equal(t, "Resource temporarily unavailable, please retry. "+fault.DecisionUnconfirmed.Meaning(), b.Post(at, retry).Fails(503))
+	require.LessOrEqual(t, b.Operations.Within, 5*time.Second)
+	require.Equal(t, fault.DecisionUnconfirmed, b.Last.Refused(503).Code)
 	b.Operations.Err = fault.New(fault.Conflict, "a decision was taken already")
 	require.Equal(t, "a decision was taken already", b.Post(at, retry).Fails(409))
 	b.Operations.Err = nil

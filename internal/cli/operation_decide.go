@@ -54,8 +54,8 @@ func newDecisions(s *session) []*cobra.Command {
 // explainRefusal adds to a refused decision what the user can do instead.
 func (s *session) explainRefusal(ctx context.Context, id string, err error) error {
 	code := client.CodeOf(err)
-	if code == fault.TemporalUnavailable {
-		return &advisedError{err, "it may still take the decision: temper operation show " + id + " tells"}
+	if code == fault.DecisionUnconfirmed {
+		return &advisedError{err, "temper operation show " + id + " tells whether it was taken; the same decision, sent again, is taken once"}
 	}
 	if !slices.Contains([]fault.Code{fault.OperationEnded, fault.NoDecisionAwaited, fault.StateNotAllowed, fault.RequestConflict}, code) || len(client.HelpOf(err)) > 0 {
 		return err

@@ -145,7 +145,7 @@ func stateOf(p client.Part) string {
 func (s *session) withBrokenParts(ctx context.Context, late *delay, err error) error {
 	stage, ok := client.StageOf(err)
 	code := client.CodeOf(err)
-	missing := stage == client.Lost || code == fault.DatabaseUnavailable || code == fault.RequestInDoubt || code == fault.TemporalUnavailable || code == fault.ServiceUnavailable || code == fault.NoAnswerInTime
+	missing := stage == client.Lost || code == fault.DatabaseUnavailable || code == fault.RequestInDoubt || code == fault.TemporalUnavailable || code == fault.DecisionUnconfirmed || code == fault.ServiceUnavailable || code == fault.NoAnswerInTime
 	if !ok || !missing || ctx.Err() != nil {
 		return err
 	}

@@ -134,8 +134,8 @@ func TestADecisionThatTheWorkflowDoesNotTake(t *testing.T) {
 	s.work.refuse = fault.New(fault.Unavailable, "temporal at 10.0.0.1 does not answer")
 	for _, action := range []string{"retry", "abort"} {
 		refused := s.fails("operation " + action + " " + id)
-		require.Contains(t, refused, "Temporal is away, or the workflow did not answer in time")
-		require.Contains(t, refused, "it may still take the decision: temper operation show "+id+" tells")
+		require.Contains(t, refused, "Temporal has not confirmed the decision in time")
+		require.Contains(t, refused, "temper operation show "+id+" tells whether it was taken")
 		require.NotContains(t, refused, "10.0.0.1")
 		require.NotContains(t, refused, "database")
 	}

@@ -202,13 +202,16 @@ func printGroups(out io.Writer, groups []client.AttentionGroup, asked int) error
 		fmt.Fprintln(text, table.OneLine(g.Sentence))
 		names := strings.Join(g.Names, ", ")
 		if more := g.Nodes - len(g.Names); more > 0 {
-			names += fmt.Sprintf(" and %d more: temper why --reason %s%s --nodes", more, g.Reason, table.Optional(" --cause ", g.Cause))
+			names += fmt.Sprintf(" and %d more", more)
 		}
 		since := ""
 		if g.Since != nil {
 			since = "the first since " + table.Time(g.Since) + "; "
 		}
 		fmt.Fprintln(text, "  "+table.OneLine(since+names))
+		for _, h := range g.Help {
+			fmt.Fprintf(text, "  you can: %s  # %s\n", table.OneLine(h.Command), table.OneLine(h.Effect))
+		}
 	}
 	switch fine := asked - needing; {
 	case asked == 0 && needing == 0:

@@ -37,6 +37,7 @@ type AttentionGroup struct {
 	Sentence string     `json:"sentence"`
 	Since    *time.Time `json:"since"` // nil = not known
 	Names    []string   `json:"names"` // of some of the nodes
+	Help     []Help     `json:"help"`
 }
 
 // UnmarshalJSON reads it and keeps the answer.

@@ -3,6 +3,7 @@ package explain
 import (
 	"slices"
 
+	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
 )
 
@@ -43,6 +44,7 @@ const (
 	Decide           Do = "decide"                // about the step that failed: Action.Decision
 	SayTemporalLost  Do = "say that Temporal has lost its data"
 
+	ListNeedy      Do = "list the nodes that need a person for one reason"
 	ListNodes      Do = "list the nodes"
 	ListPorts      Do = "list the ports"
 	ListOperations Do = "list the operations"
@@ -66,6 +68,8 @@ type Action struct {
 	Decision  node.Action        // of Decide
 	Event     node.Event         // of ChangeState
 	Conductor string             // of ForgetConductor, StartConductor; "" = the host's name
+	Reason    node.Reason        // of ListNeedy
+	Cause     fault.Code         // of ListNeedy; "" = whatever the cause is
 	Webhook   string             // of ShowWebhook, ListDeadLetters, Redeliver
 	Group     string             // of ChangeGroup, StartConductor; "" = the default group
 	Drivers   string             // that the conductor of StartConductor is to have, with commas between them; "" = as it is configured

@@ -41,6 +41,15 @@ func NeedsAttention(a *node.Attention) string {
 	return words + because(a.Cause)
 }
 
+// OfGroup returns what somebody can do about nodes that need a person for the same reason and cause, besides asking for each.
+func OfGroup(reason node.Reason, cause fault.Code) []Action {
+	actions := []Action{{Do: ListNeedy, Reason: reason, Cause: cause}}
+	if cause == fault.NoConductor {
+		actions = append(actions, Action{Do: ListConductors})
+	}
+	return actions
+}
+
 // because appends what a code means to a sentence.
 func because(c fault.Code) string {
 	if c == "" {

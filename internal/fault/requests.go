@@ -40,6 +40,7 @@ const (
 	DatabaseUnavailable  Code = "database_unavailable"
 	RequestInDoubt       Code = "request_in_doubt"
 	TemporalUnavailable  Code = "temporal_unavailable"
+	DecisionUnconfirmed  Code = "decision_unconfirmed"
 	WorkflowEnded        Code = "workflow_ended"
 	NoAnswerInTime       Code = "unreachable"
 	RequestBusy          Code = "busy"
@@ -204,6 +205,10 @@ var ofRequests = []CodeRow{
 	{
 		Code: TemporalUnavailable, Kind: Unavailable, Cause: true, Meaning: "Temporal is away, or the workflow did not answer in time.",
 		Do: "Bring Temporal back. What was accepted is in the database, and goes on by itself afterwards. Don't recover nodes by force meanwhile.",
+	},
+	{
+		Code: DecisionUnconfirmed, Kind: Unavailable, Meaning: "Temporal has not confirmed the decision in time. The step is held as before until the decision is taken, which may still happen when Temporal answers again.",
+		Do: "Bring Temporal back, then look at the operation: temper operation show tells whether the decision was taken. If it was not, decide again. The same decision, sent twice, is taken once.",
 	},
 	{
 		Code: WorkflowEnded, Kind: Unavailable, Meaning: "The workflow of the operation has ended, so that nobody takes a decision. Reconciliation ends the operation within seconds. Then it can be retried.",

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"go.temper.dev/temper/internal/explain"
+	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/internal/text"
 )
@@ -42,13 +43,28 @@ func Of(n *node.Node, a explain.Action) Item {
 			"{node}", node, "{operation}", strconv.FormatInt(a.Operation, 10), "{kind}", cmp.Or(string(a.Kind), "work"), "{decision}", string(a.Decision),
 			"{group}", cmp.Or(a.Group, `""`), "{verb}", commandOf(v), "{state}", string(v.State),
 			"{digest}", digestField(n), "{address}", bmcField(n, "address"), "{password}", bmcField(n, "password"), "{bmc}", bmcValue(n, "address"), "{user}", bmcValue(n, "username"), "{conductor}", a.Conductor, "{role}", roleFlags(a), "{webhook}", a.Webhook,
+			"{reason}", string(a.Reason), "{cause}", before(" --cause ", a.Cause), "{and cause}", before("&cause=", a.Cause),
 		).Replace(pattern)
 	}
 	item := Item{Command: "temper " + fill(r.command, label), Effect: cmp.Or(effects[a.Decision], fill(r.effect, "")), Method: r.method, Path: fill(r.path, uuid)}
+	if a.Do == explain.StartConductor && a.Conductor == "" {
+		item.Effect = "starts a conductor for that group and driver, on a host that reaches the BMCs, PostgreSQL and Temporal"
+		if a.Drivers == "" {
+			item.Effect = "starts a conductor, on a host that reaches the BMCs, PostgreSQL and Temporal"
+		}
+	}
 	if r.body != nil {
 		item.Body = r.body(n, a)
 	}
 	return item
+}
+
+// before returns words and the code; "" without a code.
+func before(words string, c fault.Code) string {
+	if c == "" {
+		return ""
+	}
+	return words + string(c)
 }
 
 // roleFlags returns the flags with which a role is started; "" = it needs none.

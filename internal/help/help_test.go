@@ -14,6 +14,7 @@ import (
 
 	"go.temper.dev/temper/internal/cli"
 	"go.temper.dev/temper/internal/explain"
+	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/help"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/internal/testenv"
@@ -100,6 +101,8 @@ func each(do explain.Do) (out []explain.Action) {
 		}
 	case explain.StartConductor:
 		out = append(out, explain.Action{Do: do, Conductor: "c1"}, explain.Action{Do: do, Group: "b", Drivers: "ipmi,redfish", Settings: "/etc/temper.yaml"})
+	case explain.ListNeedy:
+		out = append(out, explain.Action{Do: do, Reason: node.ReasonLate}, explain.Action{Do: do, Reason: node.ReasonFailed, Cause: fault.BMCSilent})
 	case explain.StartOrchestrator:
 		out = append(out, explain.Action{Do: do, Settings: "/etc/temper.yaml"})
 	default:
@@ -120,4 +123,12 @@ func TestAnItemSaysTheSameInThreeWays(t *testing.T) {
 	require.Equal(t, `"temper operation recover --lost-temporal --reason WHY" confirms that Temporal has lost its data`, help.Of(nil, explain.LostSpeedup).Sentence())
 	n.Name = strings.Repeat("n", 65)
 	require.Equal(t, "temper node why a-uuid", help.Command(n, explain.Action{Do: explain.ExplainNode}), "a long name")
+}
+
+// Where no conductor is known, there is none that "it" could be.
+func TestStartingAConductorSaysWhatAndWhere(t *testing.T) {
+	known := help.Of(nil, explain.Action{Do: explain.StartConductor, Conductor: "c1", Drivers: "ipmi"})
+	require.Equal(t, `"temper conductor --name c1 --enabled-drivers ipmi" starts it, on its host`, known.Sentence())
+	unknown := help.Of(nil, explain.Action{Do: explain.StartConductor, Drivers: "ipmi"})
+	require.Equal(t, `"temper conductor --enabled-drivers ipmi" starts a conductor for that group and driver, on a host that reaches the BMCs, PostgreSQL and Temporal`, unknown.Sentence())
 }

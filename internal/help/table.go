@@ -11,7 +11,7 @@ import (
 
 // row says how an action is written. In its texts stand {node} (in commands its name, in
 // paths its UUID), {operation}, {kind} of the operation, {decision}, {verb}, {state} to which the verb leads, and
-// {group}, {conductor}, {role} (the flags with which a role is started), {webhook}, and {digest} (the field of instance_info that
+// {reason}, {cause} and {and cause} (why nodes need a person, in a command and in a path), {group}, {conductor}, {role} (the flags with which a role is started), {webhook}, and {digest} (the field of instance_info that
 // has the image's digest). Only the reader knows a reason: it is WHY.
 type row struct {
 	command      string // follows "temper "
@@ -89,6 +89,7 @@ var rows = map[explain.Do]row{
 		http.MethodPost, "/temper/v1/operations/recover", always(fields{"lost_temporal": true, "reason": "WHY"}),
 	},
 
+	explain.ListNeedy:         {"why --nodes --reason {reason}{cause}", "lists them", http.MethodGet, "/temper/v1/why?reason={reason}{and cause}", nil},
 	explain.ListNodes:         {"node list", "shows which there are", http.MethodGet, "/v1/nodes", nil},
 	explain.ListPorts:         {"port list", "shows which there are", http.MethodGet, "/v1/ports", nil},
 	explain.ListOperations:    {"operation list", "shows which there are", http.MethodGet, "/temper/v1/operations", nil},
