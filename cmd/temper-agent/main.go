@@ -1,3 +1,5 @@
+//go:build linux
+
 // Command temper-agent is temper with the command agent only. It is for ramdisks, where every megabyte is loaded by every server.
 package main
 

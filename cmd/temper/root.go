@@ -3,7 +3,6 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"go.temper.dev/temper/internal/agent/agentcmd"
 	"go.temper.dev/temper/internal/buildinfo"
 	"go.temper.dev/temper/internal/cli"
 )
@@ -16,9 +15,9 @@ const (
 
 func newRootCommand() *cobra.Command {
 	root := cli.New(
-		cli.Group{ID: groupRole, Title: "Roles:", Commands: []*cobra.Command{
-			newAPICommand(), newOrchestratorCommand(), newConductorCommand(), newComputeCommand(), agentcmd.New(), newRackCommand(), newDevCommand(),
-		}},
+		cli.Group{ID: groupRole, Title: "Roles:", Commands: append([]*cobra.Command{
+			newAPICommand(), newOrchestratorCommand(), newConductorCommand(), newComputeCommand(), newRackCommand(), newDevCommand(),
+		}, agentCommands()...)},
 		cli.Group{ID: groupTool, Title: "Tools:", Commands: []*cobra.Command{
 			newBMCCommand(), newMigrateCommand(), newKeysetCommand(), newHealthcheckCommand(), newVersionCommand(),
 		}},

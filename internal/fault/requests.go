@@ -208,7 +208,7 @@ var ofRequests = []CodeRow{
 	},
 	{
 		Code: DecisionUnconfirmed, Kind: Unavailable, Meaning: "Temporal has not confirmed the decision in time. The step is held as before until the decision is taken, which may still happen when Temporal answers again.",
-		Do: "Bring Temporal back, then look at the operation: temper operation show tells whether the decision was taken. If it was not, decide again. The same decision, sent twice, is taken once.",
+		Do: "Bring Temporal back, then look at the operation: it tells whether the decision was taken. If it was not, decide again. The same decision, sent twice, is taken once.",
 	},
 	{
 		Code: WorkflowEnded, Kind: Unavailable, Meaning: "The workflow of the operation has ended, so that nobody takes a decision. Reconciliation ends the operation within seconds. Then it can be retried.",

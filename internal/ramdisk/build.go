@@ -59,7 +59,7 @@ func Build(ctx context.Context, c Config) error {
 	if err != nil {
 		return err
 	}
-	defer apt.Close()
+	defer func() { _ = apt.Close() }()
 	kernel, packages, err := fetch(ctx, apt)
 	if err != nil {
 		return err

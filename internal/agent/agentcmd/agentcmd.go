@@ -1,3 +1,5 @@
+//go:build linux
+
 // Package agentcmd is the command "temper agent". It has a package of its own so that a ramdisk can have a program with this command
 // only, which is a fourth of the size of one with all roles.
 package agentcmd

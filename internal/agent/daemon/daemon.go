@@ -1,3 +1,5 @@
+//go:build linux
+
 // Package daemon is the ramdisk agent of Temper: it looks its node up, tells the API where it can be reached, and carries out the
 // commands of conductors on the machine that it runs on. It speaks the protocol of ironic-python-agent and starts nothing by itself.
 package daemon

@@ -102,7 +102,7 @@ func (n *network) hold(link netlink.Link) error {
 	if err != nil {
 		return err
 	}
-	defer client.Close()
+	defer func() { _ = client.Close() }()
 	ctx, cancel := context.WithTimeout(context.Background(), 2*dhcpTry)
 	lease, err := client.Request(ctx)
 	cancel()
@@ -158,13 +158,12 @@ func (n *network) use(link netlink.Link, ack *dhcpv4.DHCPv4) error {
 		}
 		fmt.Printf("%s: has %s from %s\n", link.Attrs().Name, address, ack.ServerIdentifier())
 	}
-	for _, router := range ack.Router() {
+	if routers := ack.Router(); len(routers) > 0 { // the first one is preferred (RFC 2132, 3.5)
 		// One that a second card has, too, gets another metric, so that both routes stand.
-		route := &netlink.Route{LinkIndex: link.Attrs().Index, Gw: router, Priority: 100 + link.Attrs().Index}
+		route := &netlink.Route{LinkIndex: link.Attrs().Index, Gw: routers[0], Priority: 100 + link.Attrs().Index}
 		if err := netlink.RouteReplace(route); err != nil {
-			return fmt.Errorf("route by %s: %w", router, err)
+			return fmt.Errorf("route by %s: %w", routers[0], err)
 		}
-		break // the others are for when the first is gone (RFC 2132, 3.5)
 	}
 	return n.names(link.Attrs().Index, ack.DNS())
 }

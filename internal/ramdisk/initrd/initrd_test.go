@@ -2,6 +2,7 @@ package initrd_test
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -34,7 +35,7 @@ func TestFilesComeBack(t *testing.T) {
 	files := map[string]file{}
 	for r := cpio.NewReader(z); ; {
 		h, err := r.Next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			break
 		}
 		require.NoError(t, err)

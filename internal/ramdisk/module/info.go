@@ -55,7 +55,7 @@ func readInfo(path string) (Info, error) {
 	if err != nil {
 		return Info{}, err
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	section := f.Section(".modinfo")
 	if section == nil {
 		return Info{}, errors.New("it has no section .modinfo")
