@@ -281,8 +281,8 @@ func TestAnAgentThatHangsIsTold(t *testing.T) {
 	_, err = r.run()
 	require.ErrorContains(t, err, "no answer in time (deploy.get_deploy_steps on the agent at 127.0.0.1:")
 	require.NotEmpty(t, told)
-	require.Regexp(t, `^the agent at 127\.0\.0\.1:\d+ called at T and was asked at T, and has not answered yet$`, told[0])
-	const silent = `^the agent at 127\.0\.0\.1:\d+ called at T and has not answered since T \(no answer in time \(.*\)\)$`
+	require.Regexp(t, `^the agent at 127\.0\.0\.1:\d+ called at T and was asked at T, and has not answered yet; gives up at T at the latest$`, told[0])
+	const silent = `^the agent at 127\.0\.0\.1:\d+ called at T and has not answered since T \(no answer in time \(.*\)\); gives up at T at the latest$`
 	w := r.wait()
 	require.Regexp(t, silent, words(w))
 	require.Equal(t, fault.AgentSilent, r.book.op.LateCause(time.Now()))
@@ -314,7 +314,7 @@ func TestTheWritingOfAnImageTellsHowMuchIsDone(t *testing.T) {
 		"an agent that tells as little as ironic-python-agent": {sim.Config{NoInspection: true, NoProgress: true}, func(t *testing.T, w node.Wait, words string) {
 			require.Nil(t, w.Fraction)
 			require.Nil(t, w.EndsAt())
-			require.Contains(t, words, "; the agent says RUNNING and does not tell how much is done; looked at again every ")
+			require.Contains(t, words, "; the agent says RUNNING and does not tell how much is done; it has no time limit as long as the agent answers; looked at again every ")
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
