@@ -3,6 +3,7 @@ package system_test
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -270,6 +271,13 @@ func TestANodeThatIsLeftAloneIsReleasedInTime(t *testing.T) {
 					a.maintain()
 					sent[a] = len(a.hardware().Actions)
 				}
+				// A step whose BMC is silent may have gone to the other conductor by now, which lives.
+				all = slices.DeleteFunc(all, func(a *alone) bool {
+					o, err := a.operation(a.id)
+					require.NoError(t, err)
+					return !a.passive && text(o.Conductor) == group+"-2"
+				})
+				require.NotEmpty(t, all)
 				die(t, only)
 				inTime(t, time.Now().Add(timeout), all, (*alone).ended)
 				for _, a := range all {
