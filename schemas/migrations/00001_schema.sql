@@ -203,8 +203,7 @@ CREATE TABLE bmc_requests (
     conductor     text        NOT NULL DEFAULT '', -- that sent it
     repeated      boolean     NOT NULL DEFAULT false, -- it was sent while an earlier one of the same name could take effect
     until         timestamptz,                     -- it takes no effect after that; null = it was answered, or there was none
-    answer_within bigint      NOT NULL DEFAULT 0,  -- how long the answers of the BMC are awaited by now, in microseconds; 0 = not known
-    sent          bigint      NOT NULL DEFAULT 0   -- how many requests were recorded so far
+    answer_within bigint      NOT NULL DEFAULT 0   -- how long the answers of the BMC are awaited by now, in microseconds; 0 = not known
 ) WITH (fillfactor = 70);
 COMMENT ON TABLE bmc_requests IS 'The last request to the BMC of a node that changes something. It is written right before the request is sent, by the statement that checks the claim.';
 
@@ -883,10 +882,10 @@ $$;
 -- Returns the request to the node's BMC that may still take effect, with how long it may in microseconds (left_us 0 = there is none), and
 -- how long the answers of the BMC are awaited. It is volatile, so that a statement that has waited for the lock of the operation sees
 -- what the holder of the lock has recorded.
-CREATE FUNCTION bmc_request_under_way(node bigint) RETURNS TABLE (name text, conductor text, repeated boolean, left_us bigint, answer_within bigint, sent bigint) LANGUAGE plpgsql VOLATILE ROWS 1 AS $$
+CREATE FUNCTION bmc_request_under_way(node bigint) RETURNS TABLE (name text, conductor text, repeated boolean, left_us bigint, answer_within bigint) LANGUAGE plpgsql VOLATILE ROWS 1 AS $$
 BEGIN
     RETURN QUERY SELECT coalesce(r.name, ''), coalesce(r.conductor, ''), coalesce(r.repeated, false),
-        greatest(coalesce(ceil(extract(epoch FROM r.until - clock_timestamp()) * 1000000), 0), 0)::bigint, coalesce(r.answer_within, 0), coalesce(r.sent, 0)
+        greatest(coalesce(ceil(extract(epoch FROM r.until - clock_timestamp()) * 1000000), 0), 0)::bigint, coalesce(r.answer_within, 0)
       FROM (SELECT) one LEFT JOIN bmc_requests r ON r.node_id = bmc_request_under_way.node;
 END
 $$;
