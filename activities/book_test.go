@@ -131,7 +131,7 @@ func (b *book) Claim(_ context.Context, _ int64, _ string, c node.Claim, started
 	if left := time.Until(b.flightUntil); left > 0 {
 		op.InFlight = &node.BMCRequest{Name: b.flight.Name, Conductor: b.flight.Conductor, Repeated: b.flight.Repeated, Left: left}
 	}
-	op.Steps = append([]node.Step{}, op.Steps...)
+	op.Steps = copied(op.Steps)
 	n.Operation = &op
 	return &n, nil
 }
@@ -275,7 +275,7 @@ func (b *book) SaveSteps(_ context.Context, _ int64, c node.Claim, p node.Progre
 	if p.ClearAsk {
 		b.node.TargetPowerState = ""
 	}
-	p.Steps, b.empty = slices.Clone(p.Steps), b.empty && !p.Came
+	p.Steps, b.empty = copied(p.Steps), b.empty && !p.Came
 	if err := b.op.Record(p); err != nil {
 		return "", err
 	}
@@ -353,4 +353,16 @@ func (b *book) Node(context.Context, string) (*node.Node, error) {
 	n, op := b.node, b.op
 	n.Operation = &op
 	return &n, nil
+}
+
+// copied returns steps of which nobody else changes what they have sent.
+func copied(steps []node.Step) []node.Step {
+	steps = slices.Clone(steps)
+	for i := range steps {
+		if sent := steps[i].Issued; sent != nil {
+			own := *sent
+			steps[i].Issued = &own
+		}
+	}
+	return steps
 }

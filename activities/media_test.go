@@ -98,6 +98,73 @@ func TestAnInsertionThatWasRecordedButNotSentIsNotWaitedFor(t *testing.T) {
 	require.False(t, waited)
 }
 
+// interrupted is like booting, but the first conductor loses its claim while it sends the request, for which a BMC may have that
+// long. reached tells whether the request reaches the BMC, which goes on with it then and refuses others.
+func interrupted(t *testing.T, reached bool) *bench {
+	b := booting(t, 0)
+	b.steps.Settings.MediaTimeout = time.Minute
+	b.machine.insert = func(url string) error {
+		b.book.mu.Lock()
+		b.book.op.Claim.Seq++
+		b.book.mu.Unlock()
+		if reached {
+			time.AfterFunc(soon, func() {
+				b.machine.mu.Lock()
+				defer b.machine.mu.Unlock()
+				b.machine.media = bmc.Media{Inserted: true, Image: url}
+			})
+		}
+		return unheard()
+	}
+	_, err := b.run()
+	require.Error(t, err)
+	require.Equal(t, node.InsertMedia, b.issued().Command)
+	require.False(t, b.issued().Awaited)
+	b.seq++
+	b.machine.insert = nil
+	return b
+}
+
+func TestAnInsertionOfAnInterruptedConductorIsRepeatedAfterItsTime(t *testing.T) {
+	b := interrupted(t, false)
+	until, over := b.left(bmc.NameInsert(agentISO), soon), b.issued().At.Add(b.steps.Settings.MediaTimeout)
+	var repeated time.Time
+	b.machine.insert = func(url string) error {
+		repeated, b.machine.media = time.Now(), bmc.Media{Inserted: true, Image: url}
+		return nil
+	}
+	r, err := b.run()
+	require.NoError(t, err)
+	require.Equal(t, conductor.NextAgent, r.Next)
+	require.Len(t, b.machine.images, 2)
+	require.False(t, repeated.Before(until))
+	require.True(t, repeated.Before(over))
+	require.Nil(t, b.issued())
+}
+
+func TestARefusedRepetitionLeavesTheFirstInsertionItsTime(t *testing.T) {
+	for name, refusal := range map[string]error{"refused": fault.New(fault.Refused, "400: it is in use"), "busy": bmc.Busy(0, "409")} {
+		t.Run(name, func(t *testing.T) {
+			b := interrupted(t, true)
+			b.book.flight = node.BMCRequest{}
+			first := b.issued().At
+			b.machine.insert = func(string) error { return refusal }
+			noted := false
+			b.book.onSave = func(int) {
+				if i := b.issued(); i != nil && i.Awaited {
+					noted = i.At.Equal(first)
+				}
+			}
+			r, err := b.run()
+			require.NoError(t, err)
+			require.Equal(t, conductor.NextAgent, r.Next)
+			require.Len(t, b.machine.images, 2)
+			require.True(t, noted, "the time for the medium runs from the first request")
+			require.Nil(t, b.issued())
+		})
+	}
+}
+
 func TestAnInsertionThatNeverShowsIsSentAgain(t *testing.T) {
 	b := booting(t, time.Hour)
 	b.steps.Settings.MediaTimeout = 50 * time.Millisecond

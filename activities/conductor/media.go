@@ -18,22 +18,25 @@ var errEndAsked = errors.New("somebody asked for an end")
 // the image before they answer. That takes longer than a request may, and they go on
 // after the client has hung up. So setMedia records the insertion before it sends
 // it, and after it was sent, by this attempt or an earlier one, reads the virtual
-// drive for Settings.MediaTimeout before it sends anything again. A medium that the step has
-// not inserted itself is ejected first, even if it is the wanted one: some BMCs show a medium
+// drive for Settings.MediaTimeout before it sends anything again. Only if an earlier attempt was interrupted while it sent the
+// request, it is repeated as soon as the first one can't take effect any more: perhaps it was never sent. A medium that the step
+// has not inserted itself is ejected first, even if it is the wanted one: some BMCs show a medium
 // long after it was ejected, and the server would boot without it (ironic release note
 // fix-redfish-vmedia-stale-insert-skip).
 func (t *task) setMedia(ctx context.Context, step *node.Step, s bmc.VirtualMedia, url string) error {
 	t.dropUnsent(step)
+	var first *node.Issued // an insertion that may still be under way
 	if step.Inserting() {
-		shown, err := t.watchMedia(ctx, step, s, mediumName(url), func(m bmc.Media) bool { return m.MayHold(url) })
+		shown, err := t.watchMedia(ctx, step, s, mediumName(url), t.insertionLost(step), func(m bmc.Media) bool { return m.MayHold(url) })
 		if err != nil {
 			return err
 		}
-		step.Issued = nil
 		if shown {
-			step.MediumInserted = true
-			t.tookEffect(bmc.NameInsert(url))
+			t.inserted(step, url)
 			return nil
+		}
+		if first = step.Issued; !time.Now().Before(t.insertionOver(first)) {
+			first, step.Issued = nil, nil
 		}
 	}
 	before, err := s.Media(ctx)
@@ -52,6 +55,7 @@ func (t *task) setMedia(ctx context.Context, step *node.Step, s bmc.VirtualMedia
 		return err
 	}
 	sent := s.InsertMedia(ctx, url)
+	step.Issued.Awaited = ctx.Err() == nil
 	switch {
 	case fault.Is(sent, fault.OutcomeUnknown):
 		sent = fault.New(fault.Unreachable, "%w", sent)
@@ -59,6 +63,8 @@ func (t *task) setMedia(ctx context.Context, step *node.Step, s bmc.VirtualMedia
 			return sent // the record tells the other conductor to look first
 		}
 	case fault.Is(sent, fault.Unreachable) && !fault.NoAnswer(sent): // the connection broke, and the BMC may have inserted it
+	case first != nil && (fault.Is(sent, fault.Refused) || fault.Is(sent, fault.Busy)): // it still downloads what was asked for first
+		step.Issued.At = first.At
 	case sent != nil:
 		if ctx.Err() == nil {
 			step.Issued = nil // not sent, or refused
@@ -66,22 +72,43 @@ func (t *task) setMedia(ctx context.Context, step *node.Step, s bmc.VirtualMedia
 		return refusedAs(fault.VirtualMediaRefused, sent)
 	}
 	// An image that is inserted now and was not before is ours, whatever the BMC calls it.
-	shown, err := t.watchMedia(ctx, step, s, mediumName(url), func(m bmc.Media) bool {
+	shown, err := t.watchMedia(ctx, step, s, mediumName(url), t.insertionOver(step.Issued), func(m bmc.Media) bool {
 		return m.MayHold(url) || m.Inserted && m.Image != before.Image
 	})
 	if err != nil {
 		return err
 	}
-	step.Issued = nil
 	if shown {
-		step.MediumInserted = true
-		t.tookEffect(bmc.NameInsert(url))
+		t.inserted(step, url)
 		return nil
 	}
+	step.Issued = nil
 	if sent != nil {
 		return fault.CodedAs(fault.Unreachable, fault.VirtualMediaRefused, "the BMC does not show the virtual medium %s after the request to insert it: %w", t.Settings.MediaTimeout, sent)
 	}
 	return fault.CodedAs(fault.Unreachable, fault.VirtualMediaRefused, "the BMC accepted the virtual medium but does not show it %s later", t.Settings.MediaTimeout)
+}
+
+// inserted notes that the step's medium is in the drive.
+func (t *task) inserted(step *node.Step, url string) {
+	step.Issued, step.MediumInserted = nil, true
+	t.tookEffect(bmc.NameInsert(url))
+}
+
+// insertionOver returns until when a medium is waited for after the BMC was asked to insert it.
+func (t *task) insertionOver(i *node.Issued) time.Time { return i.At.Add(t.Settings.MediaTimeout) }
+
+// insertionLost returns when the step's insertion, which an earlier attempt has recorded, may be sent again: if that attempt was
+// interrupted before the BMC answered, once the request can't be on its way any more.
+func (t *task) insertionLost(step *node.Step) time.Time {
+	over := t.insertionOver(step.Issued)
+	switch f := t.flight; {
+	case step.Issued.Awaited || f != nil && f.until.After(over):
+		return over
+	case f != nil:
+		return f.until
+	}
+	return time.Now()
 }
 
 // dropUnsent drops the record of an insertion whose request was not sent: an earlier attempt ended between the two, because nothing
@@ -110,10 +137,10 @@ func (t *task) ownMedium(ctx context.Context, step *node.Step, s bmc.VirtualMedi
 }
 
 // watchMedia reads the virtual drive until the medium, whose file has that name, is as
-// wanted, and reports whether it was within MediaTimeout after the step has recorded its
-// insertion. It keeps trying if the BMC does not answer: some don't while they download.
-func (t *task) watchMedia(ctx context.Context, step *node.Step, s bmc.VirtualMedia, name string, wanted func(bmc.Media) bool) (bool, error) {
-	until := step.Issued.At.Add(t.Settings.MediaTimeout).UTC()
+// wanted, and reports whether it was so before the time until. It reads at least once. It keeps trying if the BMC does not answer:
+// some don't while they download.
+func (t *task) watchMedia(ctx context.Context, step *node.Step, s bmc.VirtualMedia, name string, until time.Time, wanted func(bmc.Media) bool) (bool, error) {
+	until = until.UTC()
 	next, told := backoff(t.Settings.MediaPoll), false
 	t.waitFor(node.Wait{For: node.WaitMedium, Subject: name, Since: step.Issued.At, Until: &until, Every: t.Settings.MediaPoll})
 	var heard *events
@@ -205,7 +232,7 @@ func (t *task) awaitInsertion(ctx context.Context, step *node.Step) error {
 	if err != nil {
 		return err
 	}
-	shown, err := t.watchMedia(ctx, step, s, "", func(m bmc.Media) bool { return m.Inserted })
+	shown, err := t.watchMedia(ctx, step, s, "", t.insertionOver(step.Issued), func(m bmc.Media) bool { return m.Inserted })
 	if err != nil {
 		return err
 	}

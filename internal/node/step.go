@@ -115,6 +115,8 @@ type Issued struct {
 	Known []string `json:"known,omitempty"`
 	// Sent is how many requests to the BMC were recorded before this one (Operation.RequestsSent); nil = nobody noted it.
 	Sent *int64 `json:"sent,omitempty"`
+	// Awaited reports that who sent it has awaited the answer; false = it was interrupted before, or nobody noted it.
+	Awaited bool `json:"awaited,omitempty"`
 }
 
 // InsertMedia is the Command under which a request to insert a virtual medium is
