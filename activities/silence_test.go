@@ -1,7 +1,10 @@
 package activities_test
 
 import (
+	"context"
 	"errors"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -253,24 +256,68 @@ func TestEachSilenceHasItsOwnTime(t *testing.T) {
 	require.Equal(t, fault.BMCSilent, step().Cause)
 }
 
+const cutOffHint = "its own network is cut off"
+
+// managed is a manage of the node with that number.
+func managed(t *testing.T, reach *conductor.Reach, number int, reads func() error) *bench {
+	b := newBench(t, node.KindManage, node.Verifying, bmc.PowerOn, fakes, plan.Options{})
+	b.book.node.UUID = uuid[:len(uuid)-1] + strconv.Itoa(number)
+	b.steps.Settings.AwayTimeout, b.steps.Reach = time.Hour, reach
+	b.machine.reads = reads
+	_, _ = b.run()
+	return b
+}
+
 func TestANetworkThatIsCutOffOnOurSideIsTold(t *testing.T) {
 	reach := &conductor.Reach{}
+	number := 0
 	manage := func(reads func() error) string {
-		b := newBench(t, node.KindManage, node.Verifying, bmc.PowerOn, fakes, plan.Options{})
-		b.book.node.UUID = uuid[:len(uuid)-1] + string(rune('1'+reach.Silent()))
-		b.steps.Settings.AwayTimeout, b.steps.Reach = time.Hour, reach
-		b.machine.reads = reads
-		_, _ = b.run()
-		return b.book.op.Steps[0].LastError
+		number++
+		return managed(t, reach, number, reads).book.op.Steps[0].LastError
 	}
-	const hint = "its own network is cut off"
-	require.NotContains(t, manage(silence), hint, "it is the only one")
-	require.Contains(t, manage(silence), hint)
+	require.NotContains(t, manage(silence), cutOffHint, "it is the only one")
+	require.Contains(t, manage(silence), cutOffHint)
 	require.Equal(t, 2, reach.Silent())
 	require.Empty(t, manage(nil), "another one answers")
-	require.NotContains(t, manage(silence), hint, "only this one has gone silent since")
+	require.NotContains(t, manage(silence), cutOffHint, "only this one has gone silent since")
 	require.Equal(t, 3, reach.Silent())
 }
+
+func TestAnIdleConductorAsksOthersBeforeItTakesItsNetworkForCutOff(t *testing.T) {
+	for name, others := range map[string]error{"they answer": nil, "they refuse": fault.New(fault.Denied, "401"), "they are silent": silence()} {
+		t.Run(name, func(t *testing.T) {
+			var asked []string
+			reach := &conductor.Reach{Ask: func(ctx context.Context, node string) error {
+				_, ends := ctx.Deadline()
+				require.True(t, ends)
+				asked = append(asked, node)
+				return others
+			}}
+			answered := managed(t, reach, 1, nil).book.node.UUID
+			managed(t, reach, 2, nil)
+			first := managed(t, reach, 2, silence)
+			require.NotContains(t, first.book.op.Steps[0].LastError, cutOffHint, "it is the only one")
+			require.Empty(t, asked)
+			second := managed(t, reach, 3, silence)
+			require.Equal(t, []string{answered}, asked, "once, and not the one that is silent")
+			cut := others != nil && isSilent(others)
+			require.Equal(t, cut, strings.Contains(second.book.op.Steps[0].LastError, cutOffHint))
+			require.Equal(t, cut, second.book.silence == nil, "the silence is recorded if it is not the conductor's own network")
+		})
+	}
+}
+
+func TestABMCIsAskedWithoutAClaim(t *testing.T) {
+	b := newBench(t, node.KindManage, node.Verifying, bmc.PowerOn, fakes, plan.Options{})
+	require.NoError(t, b.steps.AskBMC(t.Context(), uuid))
+	b.machine.reads = silence
+	require.True(t, isSilent(b.steps.AskBMC(t.Context(), uuid)))
+	require.Zero(t, b.machine.writes)
+	b.book.node.Driver = "unknown"
+	require.ErrorContains(t, b.steps.AskBMC(t.Context(), uuid), "has no driver unknown")
+}
+
+func isSilent(err error) bool { return fault.Is(err, fault.Unreachable) && fault.NoAnswer(err) }
 
 func TestASilentBMCIsAskedByOneAndTheOthersWaitWithoutASlot(t *testing.T) {
 	b := newBench(t, node.KindManage, node.Verifying, bmc.PowerOn, fakes, plan.Options{})

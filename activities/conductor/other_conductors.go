@@ -47,7 +47,7 @@ func (t *task) handToAnother(ctx context.Context, err error) bool {
 	if !errors.As(err, &failed) || !noAnswer(ctx, err) {
 		return false
 	}
-	if t.node.SilentBMC() != nil && failed.step.SilentSince != nil && !t.Reach.cutOff(t.node.UUID) || !t.anotherMayTry(ctx) {
+	if t.node.SilentBMC() != nil && failed.step.SilentSince != nil && !t.Reach.cutOffNow(ctx, t.node.UUID) || !t.anotherMayTry(ctx) {
 		return false
 	}
 	failed.step.LastError, failed.step.Cause = fault.Text(failed.err), fault.CauseOf(failed.err)

@@ -38,15 +38,7 @@ func (s *Steps) readBMC(ctx context.Context, in ReadInput) (out node.BMCReading,
 	if silent := n.SilentBMC(); silent != nil && s.Settings.AwayTimeout > 0 && time.Now().Before(silent.NextAt) {
 		return out, notAskedNow(silent)
 	}
-	driver, ok := s.Drivers[n.Driver]
-	if !ok {
-		return out, fault.New(fault.NoValidHost, "conductor %s has no driver %s", s.Settings.Conductor, n.Driver)
-	}
-	sealed, err := s.Store.Credentials(ctx, n)
-	if err != nil {
-		return out, err
-	}
-	session, err := driver.Open(ctx, bmc.Target{Node: n.UUID, Info: secret.Unmask(n.DriverInfo, secretsOf("driver_info", sealed)), LastPower: powerOf(n.PowerState)})
+	session, err := s.openToRead(ctx, n)
 	if err != nil {
 		return out, err
 	}
@@ -67,6 +59,37 @@ func (s *Steps) readBMC(ctx context.Context, in ReadInput) (out node.BMCReading,
 	}
 	s.Reach.heard(n.UUID, err)
 	return out, err
+}
+
+// openToRead opens the BMC of a node that this conductor has not claimed.
+func (s *Steps) openToRead(ctx context.Context, n *node.Node) (bmc.Session, error) {
+	driver, ok := s.Drivers[n.Driver]
+	if !ok {
+		return bmc.Session{}, fault.New(fault.NoValidHost, "conductor %s has no driver %s", s.Settings.Conductor, n.Driver)
+	}
+	sealed, err := s.Store.Credentials(ctx, n)
+	if err != nil {
+		return bmc.Session{}, err
+	}
+	return driver.Open(ctx, bmc.Target{Node: n.UUID, Info: secret.Unmask(n.DriverInfo, secretsOf("driver_info", sealed)), LastPower: powerOf(n.PowerState)})
+}
+
+// AskBMC reads the power state of a node, to see whether its BMC answers (Reach.Ask). It records nothing.
+func (s *Steps) AskBMC(ctx context.Context, uuid string) error {
+	n, err := s.Store.Node(ctx, uuid)
+	if err != nil {
+		return err
+	}
+	session, err := s.openToRead(ctx, n)
+	if err != nil {
+		return err
+	}
+	defer session.Close()
+	if session.PowerControl == nil {
+		return n.Unsupported("power")
+	}
+	_, err = session.Power(ctx)
+	return err
 }
 
 func readBoot(ctx context.Context, session bmc.BootDevice, what node.Reading) (out node.BMCReading, err error) {

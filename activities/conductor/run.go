@@ -231,7 +231,7 @@ func (t *task) recordFailure(err error) error {
 	}
 	pause := t.pauseAfter(step, se.err, counts)
 	step.LastError, step.Cause, step.OnAgain = fault.Text(se.err), fault.CauseOf(se.err), 0
-	if isSilence(se.err) && t.Reach.cutOff(t.node.UUID) {
+	if isSilence(se.err) && t.Reach.cutOffNow(context.Background(), t.node.UUID) {
 		step.LastError += fmt.Sprintf(cutOffHint, node.ConductorWords(t.Settings.Conductor))
 	}
 	step.ClearDeaths() // this conductor survived the step

@@ -141,7 +141,7 @@ func (t *task) undoPause(err error) time.Duration {
 // noteSilence records for all conductors that the BMC gave no answer. A conductor that gets no
 // answer of any BMC records nothing, because its own network may be cut off.
 func (t *task) noteSilence(err error, pause time.Duration) {
-	if t.Settings.AwayTimeout == 0 || t.Reach.cutOff(t.node.UUID) {
+	if t.Settings.AwayTimeout == 0 || t.Reach.cutOffNow(context.Background(), t.node.UUID) {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), silenceTimeout)

@@ -134,6 +134,7 @@ func runConductor(ctx context.Context, p *process, r *config.Conductor) error {
 			Image:       worker.Images(image.Policy{AllowMD5: r.AllowMD5, Reach: to.image}), Fake: func(ctx context.Context, iface string) error { return delays.For(iface).Wait(ctx) },
 		},
 	}
+	reach.Ask = w.Steps.AskBMC
 	wrapSteps(w.Steps)
 	return w.Run(ctx)
 }
