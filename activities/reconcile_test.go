@@ -150,6 +150,8 @@ func (a *archive) Reconciled(context.Context) error                             
 
 func (a *archive) ForgetDeleted(context.Context, time.Duration) (int, error) { return 0, nil }
 
+func (a *archive) AddUpNodeCounts(context.Context) (int, error) { return 0, nil }
+
 func (a *archive) ForgetRequests(context.Context) (int, error) { return 0, nil }
 
 func (a *archive) ForgetEvents(context.Context, time.Duration, int) (int, error) { return 0, nil }

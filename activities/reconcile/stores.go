@@ -48,6 +48,8 @@ type Store interface {
 	Asked(ctx context.Context) ([]node.Operation, error)
 	MissedCallbacks(ctx context.Context) ([]node.Operation, error)
 	Quarantine(ctx context.Context) (coverage.QuarantineTick, error)
+	// AddUpNodeCounts adds up the counts of the same kind of nodes, and returns how many there were.
+	AddUpNodeCounts(ctx context.Context) (rows int, err error)
 	FailStranded(ctx context.Context, safe time.Duration) (int, error)
 	// SaidLostTemporal returns who has said within that time that Temporal has lost its
 	// data, "" if nobody has.

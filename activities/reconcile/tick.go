@@ -25,6 +25,7 @@ func (r *Reconciler) parts() []part {
 	return []part{
 		{"epoch", r.epoch},
 		{"quarantine", r.quarantine},
+		{"node counts", r.addUpNodeCounts},
 		{"operations", r.operations},
 		{"stranded", r.stranded},
 		{"shares", r.shares},

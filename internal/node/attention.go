@@ -6,8 +6,8 @@ import (
 	"go.temper.dev/temper/internal/fault"
 )
 
-// Attention is why a node needs a person. Which nodes do is decided by the function needs_person of
-// the schema.
+// Attention is why a node needs a person. Which nodes do is decided by the function nodes_in_trouble of
+// the schema, and by coverage.
 type Attention struct {
 	NodeUUID, NodeName string
 	ProvisionState     State

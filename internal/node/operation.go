@@ -210,7 +210,7 @@ func (o *Operation) EndsSoon() bool {
 const powerFailureTold = 24 * time.Hour
 
 // PowerFailedLately reports whether o, the newest operation of its node, is a request for a power state that failed in the
-// last day. The function needs_person of the schema has the same rule in SQL.
+// last day. The function nodes_in_trouble of the schema has the same rule in SQL.
 func (o *Operation) PowerFailedLately(now time.Time) bool {
 	return o.Kind.Spec().PowerChange && o.Outcome == Failed && o.EndedAt != nil && now.Sub(*o.EndedAt) < powerFailureTold
 }

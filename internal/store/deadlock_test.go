@@ -60,6 +60,7 @@ SELECT id, uuid, 'deploy', 'running', 'available', '', driver, now(), 'r' FROM n
 		"clear missing":  func(ctx context.Context) error { return s.ClearMissing(ctx, shuffled()) },
 		"forget missing": func(ctx context.Context) error { return s.ForgetMissing(ctx) },
 		"quarantine":     func(ctx context.Context) error { _, err := s.Quarantine(ctx); return err },
+		"node counts":    func(ctx context.Context) error { _, err := s.AddUpNodeCounts(ctx); return err },
 		"stranded":       func(ctx context.Context) error { _, err := s.FailStranded(ctx, 0); return err },
 		"undos":          func(ctx context.Context) error { _, err := s.OpenUndos(ctx, undoSteps, "r", 0, 10); return err },
 		"publish":        func(ctx context.Context) error { _, err := s.PublishShares(ctx, 0, share.Decide); return err },

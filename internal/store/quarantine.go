@@ -179,9 +179,9 @@ func (s *Store) someNodes(ctx context.Context, what string, until time.Time, fin
 // quarantinedNowSQL names conductors and operations only for needs of nodes: rows of needs outlast their nodes.
 const quarantinedNowSQL = `
 WITH coverage AS MATERIALIZED (SELECT * FROM coverage(@timeout))
-SELECT v.conductor_group, v.driver, sum(k.nodes)::bigint, bool_or(NOT v.covered AND k.nodes > 0),
+SELECT v.conductor_group, v.driver, coalesce(sum(k.nodes), 0)::bigint, coalesce(bool_or(NOT v.covered AND k.nodes > 0), false),
 	coalesce((max(f.conductor))[1], ''), coalesce((max(f.conductor))[2], ''), coalesce(max(s.operations), 0), max(s.fails_at)
-  FROM coverage v CROSS JOIN LATERAL (SELECT count(*) AS nodes FROM nodes n WHERE n.need_id = v.id) AS k
+  FROM coverage v LEFT JOIN (SELECT c.need_id, sum(c.nodes) AS nodes FROM node_counts c GROUP BY 1) k ON k.need_id = v.id
 	LEFT JOIN LATERAL (
 	SELECT ARRAY[c.hostname, (SELECT string_agg(x.driver, ',' ORDER BY x.driver) FROM jsonb_object_keys(c.interfaces) AS x (driver))] AS conductor
 	  FROM conductors c CROSS JOIN witness w JOIN needs d ON d.id = v.id
