@@ -197,6 +197,30 @@ func TestWhatNeedsAPersonReadsNotAllNodes(t *testing.T) {
 	}
 }
 
+// If all of 100,000 nodes are in quarantine, a page takes as many of each need as it has room for from the index nodes_by_need, and a group
+// takes the names it shows.
+func TestNodesInQuarantineAreNotReadOneByOne(t *testing.T) {
+	t.Parallel()
+	s, url := seeded(t)
+	raw(t, url, `UPDATE conductors SET stopped_at = now()`)
+	_, err := s.AddUpNodeCounts(t.Context())
+	require.NoError(t, err)
+	raw(t, url, `ANALYZE conductors, needs, node_counts`)
+	for name, st := range store.AttentionStatements() {
+		scans := explain(t, url, s, []store.Statement{st})
+		require.NotContains(t, scans, "Seq Scan on nodes", "%s: %v", name, scans)
+		if slices.Contains([]string{"all", "a later page", "in quarantine", "of a driver", "groups, all"}, name) {
+			require.Contains(t, store.Explain(t.Context(), t, s, st), `"nodes_by_need"`, name)
+		}
+	}
+	groups, err := s.AttentionGroups(t.Context(), node.AttentionFilter{ResourceClass: "tin"})
+	require.NoError(t, err)
+	last := groups[len(groups)-1]
+	require.Equal(t, node.ReasonQuarantined, last.Reason)
+	require.Equal(t, ask[int](t, url, `SELECT count(*) FROM nodes WHERE resource_class = 'tin' AND id NOT IN (SELECT node_id FROM nodes_in_trouble($1))`,
+		time.Hour.Microseconds()), last.Nodes)
+}
+
 // A silent BMC needs a person since it is silent, not since its operation was late, and so does an agent that has not called.
 func TestSilenceNeedsAPersonSinceItBegan(t *testing.T) {
 	t.Parallel()

@@ -168,7 +168,9 @@ func AttentionStatements() map[string]Statement {
 	out := map[string]Statement{}
 	for name, f := range map[string]node.AttentionFilter{
 		"all": {Limit: 100}, "a later page": {Limit: 100, AfterRank: 2, AfterNode: 7}, "of a cause": {Limit: 100, Cause: "bmc_silent"},
-		"of a driver": {Limit: 100, Driver: "redfish"}, "of nodes": {Limit: 100, Nodes: []string{"00000000-0000-0000-0000-000000000001"}},
+		"of a driver": {Limit: 100, Driver: "redfish"},
+		"of a class":  {Limit: 100, ResourceClass: "tin"}, "of a state": {Limit: 100, State: node.Available}, "of a reason": {Limit: 100, Reason: node.ReasonFailed},
+		"in quarantine": {Limit: 100, AfterRank: 8, AfterNode: 50_000}, "of nodes": {Limit: 100, Nodes: []string{"00000000-0000-0000-0000-000000000001"}},
 	} {
 		one, a := s.attention(f)
 		out[name] = Statement{one, a}
