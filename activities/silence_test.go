@@ -121,6 +121,33 @@ func TestAPowerRequestWithoutAnAnswerIsTold(t *testing.T) {
 	}
 }
 
+// A conductor that goes on with the request of an interrupted one does not know whether the BMC has answered it. The error counts
+// from when the request was sent.
+func TestWhoGoesOnWithAPowerRequestSaysThatItIsUnansweredOnlyIfItsAnswerWasAwaited(t *testing.T) {
+	for name, awaited := range map[string]bool{"who sent it was interrupted": false, "who sent it has awaited the answer": true} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, node.KindPower, node.Active, bmc.PoweringOn, fakes, plan.Options{Power: node.PowerOn})
+			b.steps.Settings.PowerTimeout, b.steps.Settings.TellEvery = 100*time.Millisecond, time.Nanosecond
+			at := time.Now().UTC().Add(-69 * time.Second)
+			b.book.op.Steps[0].State = node.StepRunning
+			b.book.op.Steps[0].Issued = &node.Issued{At: at, Command: string(bmc.RequestOn), Awaited: awaited}
+			b.book.op.StepWait = &node.Wait{For: node.WaitPower, Subject: string(node.PowerOn), Since: at, Unanswered: true}
+			told := 0
+			b.book.onTell = func(_ int, w node.Wait) error {
+				told++
+				words := explain.WaitSentence(&w, nil, func(time.Time) string { return "T" })
+				require.Contains(t, words, "power on asked at T")
+				require.Equal(t, awaited, strings.Contains(words, "the BMC has not answered that request"), words)
+				return nil
+			}
+			_, err := b.run()
+			require.Regexp(t, `power state is not "power on" 1m\d+s after On was sent \(`, err.Error())
+			require.NotZero(t, told)
+			require.Empty(t, b.machine.asked)
+		})
+	}
+}
+
 func TestOnlySilenceIsWaitedFor(t *testing.T) {
 	for name, err := range map[string]error{
 		"a wrong password":              fault.CodedAs(fault.Denied, fault.BMCWrongPassword, "401"),

@@ -80,6 +80,9 @@ func (t *task) powerTo(ctx context.Context, step *node.Step, want bmc.Power, r b
 	}
 	if step.Issued != nil && step.Issued.Command == string(r) {
 		settled := step.Issued.At.Add(t.Settings.PowerSettle)
+		if w := t.op.StepWait; w != nil && w.For == node.WaitPower && !step.Issued.Awaited {
+			w.Unanswered = false // who sent it was interrupted, perhaps after the answer
+		}
 		seen, err := t.watchPower(ctx, s, want, step.Issued.At, settled, t.givesUp(settled, limit))
 		if err != nil {
 			return err
@@ -128,7 +131,8 @@ func (t *task) powerTo(ctx context.Context, step *node.Step, want bmc.Power, r b
 		if lost != nil {
 			unanswered = "; the BMC has not answered that request: " + fault.Text(lost)
 		}
-		return fault.Coded(fault.PowerUnchanged, "power state is not %q %s after %s was sent%s", stateOf(want), limit, r, unanswered)
+		after := max(limit, time.Since(asked).Round(time.Second)) // an attempt before may have sent it
+		return fault.Coded(fault.PowerUnchanged, "power state is not %q %s after %s was sent%s", stateOf(want), after, r, unanswered)
 	}
 	t.tookEffect(r.Name())
 	step.Issued = nil
@@ -152,6 +156,7 @@ func (t *task) sendPower(ctx context.Context, step *node.Step, s bmc.PowerContro
 		return nil, err
 	}
 	err = s.RequestPower(ctx, r)
+	step.Issued.Awaited = fault.Is(err, fault.Unreachable) && ctx.Err() == nil
 	switch {
 	case t.readBackByAnother(ctx, err):
 		return nil, err

@@ -29,7 +29,8 @@ type Wait struct {
 	// Of an agent only Within is known.
 	Took   time.Duration `json:"took,omitempty"`
 	Within time.Duration `json:"within,omitempty"`
-	// Unanswered says that the BMC has not answered the request itself, or not yet. Perhaps it carries it out all the same.
+	// Unanswered says that the BMC has not answered the request itself, or not yet. Perhaps it carries it out all the same. It is
+	// false if nobody knows, because who sent the request was interrupted.
 	Unanswered bool `json:"unanswered,omitempty"`
 
 	// Fraction is how much is done, from 0 to 1; nil = whoever does it does not tell.

@@ -52,7 +52,7 @@ var hardware = map[string]struct {
 	"power requests are lost": {
 		fault: []map[string]any{kind("lost_power")}, step: "deploy.deploy", cause: fault.PowerUnchanged,
 		waits: "step deploy.deploy: power on asked at CLOCK; the BMC still says Off; looked at again every 1s; gives up at CLOCK",
-		words: `power state is not "power on" 25s after On was sent`,
+		words: `power state is not "power on" TIME after On was sent`,
 	},
 	"the agent is silent": {
 		fault: []map[string]any{kind("no_agent")}, step: "deploy.deploy", cause: fault.AgentNeverCalled,
@@ -167,6 +167,7 @@ var (
 	paths   = regexp.MustCompile(`\((GET|POST) /[^)]*\)`)
 	devices = regexp.MustCompile(`/dev/\w+`)
 	rates   = regexp.MustCompile(`\d+ B/s`)
+	afters  = regexp.MustCompile(`\d+s after`)
 	ids     = regexp.MustCompile(`operation \d+`)
 )
 
@@ -175,7 +176,7 @@ func plain(s string) string {
 	s = ages.ReplaceAllString(clocks.ReplaceAllString(s, "CLOCK"), "(AGE)")
 	s = places.ReplaceAllString(digests.ReplaceAllString(uuids.ReplaceAllString(s, "UUID"), "DIGEST"), "ADDRESS")
 	s = devices.ReplaceAllString(paths.ReplaceAllString(s, "($1 PATH)"), "DEVICE")
-	s = rates.ReplaceAllString(s, "RATE")
+	s = afters.ReplaceAllString(rates.ReplaceAllString(s, "RATE"), "TIME after")
 	return ids.ReplaceAllString(s, "operation ID")
 }
 
