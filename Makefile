@@ -33,7 +33,7 @@ dev: build ## run everything on this machine until Ctrl-C; the next start contin
 .PHONY: test
 test: build ## run all tests, and start what they need
 	@{ command -v ipmi_sim && command -v ipmitool; } >/dev/null || [ "$$(id -u)" != 0 ] || { apt-get update && apt-get install --yes openipmi ipmitool; }
-	@command -v qemu-system-x86_64 >/dev/null || [ "$$(id -u)" != 0 ] || { apt-get update && apt-get install --yes --no-install-recommends qemu-system-x86; }
+	@{ command -v qemu-system-x86_64 && test -e /usr/share/OVMF/OVMF_CODE_4M.fd; } >/dev/null || [ "$$(id -u)" != 0 ] || { apt-get update && apt-get install --yes --no-install-recommends qemu-system-x86 ovmf; }
 	@bin/temper dev prepare
 	go test -C deploy/temporal-dev -timeout 5m $(TEST_FLAGS) ./...
 	TEMPER_TEST_REQUIRE=1 go test -timeout 15m -p 2 $(TEST_FLAGS) $(PACKAGES)
@@ -87,7 +87,7 @@ soak: build ## kill processes at random while operations run on a faulty rack, a
 	@bin/soak $(SOAK_FLAGS)
 
 .PHONY: ramdisk
-ramdisk: ## build a ramdisk's kernel and initrd from Debian's packages, in bin/ramdisk; needs apt, but not root
+ramdisk: ## build a ramdisk from Debian's packages, as an ISO and more, in bin/ramdisk; needs apt, but not root
 	CGO_ENABLED=0 GOOS=linux GOARCH=amd64 go build -trimpath -buildvcs=false -ldflags="-s -w" -o bin/ramdisk/init ./internal/ramdisk/init
 	CGO_ENABLED=0 GOOS=linux GOARCH=amd64 go build -trimpath -buildvcs=false -ldflags="-s -w" -o bin/ramdisk/temper-agent ./cmd/temper-agent
 	go build -o bin/mkramdisk ./internal/ramdisk/mkramdisk

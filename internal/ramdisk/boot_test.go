@@ -28,28 +28,77 @@ func program(t *testing.T, path string) string {
 	return out
 }
 
-// A machine with 384 MiB and a network card whose driver is a module boots the ramdisk as a server does: drivers, network,
-// parameters, agent, and the agent again when it has ended.
+// apiURL is on the kernel's command line of the ramdisk for the tests.
+const apiURL = "ipa-api-url=http://10.0.2.2:6385"
+
+// need says which of Debian's packages a test needs, and skips it where that is not.
+func need(t *testing.T, there bool, what, debian string) {
+	t.Helper()
+	switch {
+	case there:
+	case os.Getenv("TEMPER_TEST_REQUIRE") != "":
+		t.Fatalf("%s is not installed (Debian: apt-get install %s)", what, debian)
+	default:
+		t.Skipf("NOT TESTED: %s is not installed (Debian: apt-get install %s)", what, debian)
+	}
+}
+
+// uefi is a machine with UEFI. Its CD is at SATA, as those of servers are; that of QEMU's usual machine, with a BIOS, is at IDE.
+func uefi(t *testing.T) []string {
+	t.Helper()
+	const folder = "/usr/share/OVMF/"
+	need(t, exists(folder+"OVMF_CODE_4M.fd"), "OVMF", "ovmf")
+	return []string{
+		"-machine", "q35",
+		"-drive", "if=pflash,unit=0,format=raw,readonly=on,file=" + folder + "OVMF_CODE_4M.fd",
+		"-drive", "if=pflash,unit=1,format=raw,snapshot=on,file=" + folder + "OVMF_VARS_4M.fd",
+	}
+}
+
+// A machine with 384 MiB and a network card whose driver is a module boots the ramdisk as a server does, by each way that there
+// is: drivers, network, parameters, agent, and the agent again when it has ended.
 func TestAMachineBoots(t *testing.T) {
 	needApt(t)
 	const qemu = "qemu-system-x86_64"
-	if _, err := exec.LookPath(qemu); err != nil {
-		if os.Getenv("TEMPER_TEST_REQUIRE") != "" {
-			t.Fatalf("%s is not installed (Debian: apt-get install qemu-system-x86)", qemu)
-		}
-		t.Skipf("NOT TESTED: %s is not installed (Debian: apt-get install qemu-system-x86)", qemu)
-	}
-	c := Config{Cache: cache, Out: t.TempDir(), Init: program(t, "./init"), Agent: program(t, "./testdata/agent"), Log: os.Stderr}
-	require.NoError(t, Build(t.Context(), c))
+	_, err := exec.LookPath(qemu)
+	need(t, err == nil, qemu, "qemu-system-x86")
+	c := builtRamdisk(t)
+	at := func(name string) string { return filepath.Join(c.Out, name) }
 
+	turns := make(chan struct{}, 2) // machines at once: each of them computes all the time
+	for way, machine := range map[string]func(t *testing.T) []string{
+		"kernel and initrd": func(*testing.T) []string {
+			return []string{"-kernel", at(KernelFile), "-initrd", at(InitrdFile), "-append", "console=ttyS0 panic=-1 " + apiURL}
+		},
+		"ISO by BIOS": func(*testing.T) []string { return []string{"-cdrom", at(ISOFile)} },
+		"ISO by UEFI": func(t *testing.T) []string { return append(uefi(t), "-cdrom", at(ISOFile)) },
+		"unified kernel image by UEFI": func(t *testing.T) []string {
+			disk := t.TempDir()
+			require.NoError(t, os.MkdirAll(filepath.Join(disk, "EFI/BOOT"), 0o755))
+			require.NoError(t, os.Link(at(ImageFile), filepath.Join(disk, "EFI/BOOT/BOOTX64.EFI")))
+			return append(uefi(t), "-drive", "if=none,id=disk,format=raw,readonly=on,file=fat:"+disk, "-device", "virtio-blk-pci,drive=disk")
+		},
+	} {
+		t.Run(way, func(t *testing.T) {
+			t.Parallel()
+			turns <- struct{}{}
+			defer func() { <-turns }()
+			boots(t, append([]string{qemu}, machine(t)...))
+		})
+	}
+}
+
+// boots starts a machine, and waits for what the ramdisk says on its console.
+func boots(t *testing.T, machine []string) {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), bootLimit)
 	defer cancel()
-	// Never KVM: a machine may have /dev/kvm on which a usual kernel hangs. restrict: the guest reaches nothing outside.
-	cmd := exec.CommandContext(ctx, "nice", "-n", "2", qemu, "-accel", "tcg,thread=multi", "-cpu", "max", "-m", "384", "-no-reboot",
+	// Never KVM: a machine may have /dev/kvm on which a usual kernel hangs. restrict: the guest reaches nothing outside. romfile:
+	// no boot by network, which firmware would try if it did not find ours.
+	args := append([]string{"-n", "2"}, machine...)
+	cmd := exec.CommandContext(ctx, "nice", append(args, "-accel", "tcg,thread=multi", "-cpu", "max", "-m", "384", "-no-reboot",
 		"-display", "none", "-monitor", "none", "-serial", "stdio",
-		"-kernel", filepath.Join(c.Out, KernelFile), "-initrd", filepath.Join(c.Out, InitrdFile),
-		"-append", "console=ttyS0 panic=-1 ipa-api-url=http://10.0.2.2:6385",
-		"-device", "virtio-rng-pci", "-netdev", "user,id=net,restrict=on", "-device", "e1000e,netdev=net")
+		"-device", "virtio-rng-pci", "-netdev", "user,id=net,restrict=on", "-device", "e1000e,netdev=net,romfile=")...)
 	cmd.Stderr = os.Stderr
 	console, err := cmd.StdoutPipe()
 	require.NoError(t, err)

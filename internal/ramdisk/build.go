@@ -37,19 +37,27 @@ type Config struct {
 	Init  string // the program that becomes /init: static, for Linux on amd64
 	// Agent is the program that becomes /temper, which /init runs as the agent. Empty = none.
 	Agent string
-	Log   io.Writer // gets what the programs of Debian print
+	// Append is added to the kernel's command line in the ISO and the unified kernel image: words of ASCII, with spaces between
+	// them, without what has a meaning in GRUB's scripts.
+	Append string
+	Log    io.Writer // gets what the programs of Debian print
 }
 
 // The files that Build writes into Config.Out.
 const (
 	KernelFile   = "vmlinuz"
 	InitrdFile   = "initrd"
-	PackagesFile = "packages.txt" // a line a package: name, version, SHA-256 of the .deb file
-	SumsFile     = "SHA256SUMS"   // of all other files, as sha256sum writes them
+	ImageFile    = "temper-ramdisk.efi" // unified kernel image
+	ISOFile      = "temper-ramdisk.iso" // for UEFI and BIOS
+	PackagesFile = "packages.txt"       // a line a package: name, version, SHA-256 of the .deb file
+	SumsFile     = "SHA256SUMS"         // of all other files, as sha256sum writes them
 )
 
 // Build builds a ramdisk.
 func Build(ctx context.Context, c Config) error {
+	if err := c.checkCommandLine(); err != nil {
+		return err
+	}
 	for _, program := range []string{c.Init, c.Agent} {
 		if _, err := os.Stat(program); program != "" && err != nil {
 			return fmt.Errorf("program of the ramdisk: %w", err)
@@ -64,6 +72,11 @@ func Build(ctx context.Context, c Config) error {
 	if err != nil {
 		return err
 	}
+	loaders, more, err := fetchLoaders(ctx, apt)
+	if err != nil {
+		return err
+	}
+	packages = append(packages, more...)
 	modules, err := kernel.modules()
 	if err != nil {
 		return err
@@ -93,7 +106,13 @@ func Build(ctx context.Context, c Config) error {
 	}); err != nil {
 		return err
 	}
-	return sums(c.Out, KernelFile, InitrdFile, PackagesFile)
+	if err := loaders.writeImage(c, kernel.version); err != nil {
+		return err
+	}
+	if err := loaders.writeISO(c); err != nil {
+		return err
+	}
+	return sums(c.Out, KernelFile, InitrdFile, ImageFile, ISOFile, PackagesFile)
 }
 
 // kernel is an unpacked kernel with the firmware for its modules.

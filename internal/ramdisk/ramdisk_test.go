@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -68,32 +69,91 @@ func TestEveryDeviceHasItsModuleAndFirmware(t *testing.T) {
 	}
 }
 
-// The kernel and the initrd without the programs have room for an agent below 80 MB.
+// config is that of a ramdisk with an agent that only tells how it was called.
+func config(t *testing.T, out string) Config {
+	t.Helper()
+	return Config{
+		Cache: cache, Out: out, Log: os.Stderr,
+		Init: program(t, "./init"), Agent: program(t, "./testdata/agent"),
+		Append: "panic=-1 " + apiURL, // -1: QEMU ends at once when the kernel stops
+	}
+}
+
+// built is what the tests here share, because a build computes for 15 s.
+var built struct {
+	sync.Mutex
+	config Config
+}
+
+// builtRamdisk returns a ramdisk that is built already.
+func builtRamdisk(t *testing.T) Config {
+	t.Helper()
+	built.Lock()
+	defer built.Unlock()
+	if built.config.Out == "" {
+		c := config(t, filepath.Join(shared, "ramdisk"))
+		require.NoError(t, Build(t.Context(), c))
+		built.config = c
+	}
+	return built.config
+}
+
+// shared is a folder that is there until the last test has ended.
+var shared string
+
+func TestMain(m *testing.M) {
+	var err error
+	if shared, err = os.MkdirTemp("", "temper-ramdisk-"); err != nil {
+		panic(err)
+	}
+	code := m.Run()
+	if err := os.RemoveAll(shared); err != nil {
+		panic(err)
+	}
+	os.Exit(code)
+}
+
+// The kernel and the initrd have room for an agent below 80 MB.
 func TestTheSameBytesTwice(t *testing.T) {
 	needApt(t)
-	program := filepath.Join(t.TempDir(), "init")
-	require.NoError(t, os.WriteFile(program, []byte("a program\n"), 0o755))
-	var built []string
-	for range 2 {
-		c := Config{Cache: cache, Out: t.TempDir(), Init: program, Agent: program, Log: os.Stderr}
-		require.NoError(t, Build(t.Context(), c))
+	first := builtRamdisk(t)
+	second := config(t, t.TempDir())
+	require.NoError(t, Build(t.Context(), second))
+	var sums []string
+	for _, c := range []Config{first, second} {
 		b, err := os.ReadFile(filepath.Join(c.Out, SumsFile))
 		require.NoError(t, err)
-		built = append(built, string(b))
-		size := int64(0)
-		for _, name := range []string{KernelFile, InitrdFile} {
-			info, err := os.Stat(filepath.Join(c.Out, name))
-			require.NoError(t, err)
-			require.NotZero(t, info.Size(), name)
-			size += info.Size()
-		}
-		require.Less(t, size, int64(40e6))
+		sums = append(sums, string(b))
 	}
-	require.Equal(t, built[0], built[1])
-	require.Equal(t, 3, strings.Count(built[0], "\n"))
+	require.Equal(t, sums[0], sums[1])
+	require.Equal(t, 5, strings.Count(sums[0], "\n"))
+	files, err := os.ReadDir(second.Out)
+	require.NoError(t, err)
+	require.Len(t, files, 6, "the files that have a sum, and the sums")
+	size := int64(0)
+	for _, name := range []string{KernelFile, InitrdFile} {
+		info, err := os.Stat(filepath.Join(second.Out, name))
+		require.NoError(t, err)
+		require.NotZero(t, info.Size(), name)
+		size += info.Size()
+	}
+	require.Less(t, size, int64(40e6))
 }
 
 func TestAMissingProgramIsNamed(t *testing.T) {
 	err := Build(t.Context(), Config{Cache: t.TempDir(), Out: t.TempDir(), Init: "/nowhere/init", Log: os.Stderr})
 	require.ErrorContains(t, err, "/nowhere/init")
+}
+
+func TestACommandLineThatNoLoaderHandsOn(t *testing.T) {
+	for added, want := range map[string]string{
+		"ipa-api-url=http://a\npanic=0":                   `can't have '\n' in it`,
+		"ipa-api-url=http://a?b=c&d":                      "can't have '&' in it",
+		"ipa-api-url=http://" + strings.Repeat("a", 2000): "it can have 2047",
+	} {
+		c := Config{Cache: t.TempDir(), Out: t.TempDir(), Init: "/nowhere/init", Append: added}
+		require.ErrorContains(t, Build(t.Context(), c), want)
+		c.Append = "ipa-api-url=http://[fd00::1]:6385/a,http://b:6385 ipa-insecure=1"
+		require.ErrorContains(t, Build(t.Context(), c), "/nowhere/init")
+	}
 }

@@ -21,6 +21,7 @@ func main() {
 	flag.StringVar(&c.Out, "out", "bin/ramdisk", "folder for the ramdisk")
 	flag.StringVar(&c.Init, "init", "bin/ramdisk/init", "program that becomes /init")
 	flag.StringVar(&c.Agent, "agent", "bin/ramdisk/temper-agent", "program that becomes /temper, whose command agent is run; none if empty")
+	flag.StringVar(&c.Append, "append", "", "parameters to add to the kernel's command line in the ISO and the unified kernel image")
 	flag.Parse()
 	if err := run(ctx, c); err != nil {
 		fmt.Fprintln(os.Stderr, "mkramdisk:", err)
@@ -32,7 +33,7 @@ func run(ctx context.Context, c ramdisk.Config) error {
 	if err := ramdisk.Build(ctx, c); err != nil {
 		return err
 	}
-	for _, name := range []string{ramdisk.KernelFile, ramdisk.InitrdFile} {
+	for _, name := range []string{ramdisk.KernelFile, ramdisk.InitrdFile, ramdisk.ImageFile, ramdisk.ISOFile} {
 		path := filepath.Join(c.Out, name)
 		info, err := os.Stat(path)
 		if err != nil {
