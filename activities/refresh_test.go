@@ -25,6 +25,7 @@ type racks struct {
 	nodes        []node.Node
 	power        map[string]bmc.Power // by node; absent = no answer
 	writes       []node.PowerSeen
+	again        [][]node.PowerReadAgain // by statement
 	atOnce, most int
 	silence      map[int64]node.BMCSilence // by node; NextAt is when it is asked next
 	isSilent     map[string]bool           // nodes whose BMC gives no answer
@@ -93,6 +94,13 @@ func (r *racks) RecordPower(_ context.Context, p node.PowerSeen) (bool, error) {
 	defer r.mu.Unlock()
 	r.writes = append(r.writes, p)
 	return true, nil
+}
+
+func (r *racks) RecordPowerReadAgain(_ context.Context, readings []node.PowerReadAgain) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.again = append(r.again, readings)
+	return nil
 }
 
 // Open is the only method of bmc.Driver that racks implements.
@@ -166,33 +174,68 @@ func TestEachNodesPowerIsReadOnceAFewAtATime(t *testing.T) {
 	require.LessOrEqual(t, r.most, 128)
 }
 
-func TestOnlyNewsOfPowerIsWritten(t *testing.T) {
-	long, now := time.Now().Add(-time.Hour), time.Now()
+func TestOnlyNewsOfPowerIsWrittenToTheNode(t *testing.T) {
+	long := time.Now().Add(-time.Hour)
+	known := node.Node{PowerState: node.PowerOn, PowerReadAt: &long}
+	faulty := func(fault string) node.Node {
+		n := known
+		n.Fault = fault
+		return n
+	}
 	for name, c := range map[string]struct {
 		node  node.Node
 		power bmc.Power
-		want  node.PowerState // "" = nothing is written
+		want  node.PowerState // what is written; "" = nothing
+		again bool            // only when it was read is written
 	}{
-		"never read":                 {node.Node{}, bmc.PowerOff, node.PowerOff},
-		"changed":                    {node.Node{PowerState: node.PowerOn, PowerReadAt: &now}, bmc.PowerOff, node.PowerOff},
-		"the same":                   {node.Node{PowerState: node.PowerOn, PowerReadAt: &now}, bmc.PowerOn, ""},
-		"the same, long ago":         {node.Node{PowerState: node.PowerOn, PowerReadAt: &long}, bmc.PowerOn, node.PowerOn},
-		"the same, but for a fault":  {node.Node{PowerState: node.PowerOn, PowerReadAt: &now, Fault: node.FaultPower}, bmc.PowerOn, node.PowerOn},
-		"unknown to the BMC as well": {node.Node{PowerState: node.PowerOn, PowerReadAt: &now}, bmc.PowerUnknown, ""},
+		"never read":                    {node.Node{}, bmc.PowerOff, node.PowerOff, false},
+		"of unknown age":                {node.Node{PowerState: node.PowerOn}, bmc.PowerOn, node.PowerOn, false},
+		"changed":                       {known, bmc.PowerOff, node.PowerOff, false},
+		"the same":                      {known, bmc.PowerOn, "", true},
+		"the same, but for a fault":     {faulty(node.FaultPower), bmc.PowerOn, node.PowerOn, false},
+		"the same, with another fault":  {faulty(node.FaultClean), bmc.PowerOn, "", true},
+		"not known to the BMC any more": {known, bmc.PowerUnknown, "", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := rackOf(1)
 			id := r.nodes[0]
 			c.node.ID, c.node.UUID, c.node.Driver, c.node.DriverInfo = id.ID, id.UUID, id.Driver, id.DriverInfo
 			r.nodes[0], r.power[id.UUID] = c.node, c.power
+			began := time.Now()
 			require.NoError(t, r.refresh("c1").All(t.Context()))
 			if c.want == "" {
 				require.Empty(t, r.writes)
+			} else {
+				require.Equal(t, []node.PowerSeen{{UUID: id.UUID, ReadAt: c.node.PowerReadAt, State: c.want}}, r.writes)
+			}
+			if !c.again {
+				require.Empty(t, r.again)
 				return
 			}
-			require.Equal(t, []node.PowerSeen{{UUID: id.UUID, ReadAt: c.node.PowerReadAt, State: c.want}}, r.writes)
+			require.Len(t, r.again, 1)
+			require.Len(t, r.again[0], 1)
+			got := r.again[0][0]
+			require.Equal(t, node.PowerReadAgain{ID: id.ID, State: node.PowerOn, At: got.At}, got)
+			require.False(t, got.At.Before(began))
 		})
 	}
+}
+
+func TestReadingsWithoutNewsAreWrittenAPageAtATime(t *testing.T) {
+	r := rackOf(1200) // more than two pages
+	long := time.Now().Add(-time.Hour)
+	for i := range r.nodes {
+		r.nodes[i].PowerState, r.nodes[i].PowerReadAt = node.PowerOn, &long
+	}
+	require.NoError(t, r.refresh("c1").All(t.Context()))
+	require.Empty(t, r.writes)
+	require.LessOrEqual(t, len(r.again), 3)
+	seen := map[int64]bool{}
+	for _, a := range slices.Concat(r.again...) {
+		require.False(t, seen[a.ID], "twice")
+		seen[a.ID] = true
+	}
+	require.Len(t, seen, 1200)
 }
 
 func TestThreeReadingsThatFailInARowAreAFault(t *testing.T) {

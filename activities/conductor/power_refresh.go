@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -21,8 +22,7 @@ const (
 	// refreshAtOnce is enough to read 10,000 BMCs that answer after 200 ms within 16 s. Ironic's sync_power_state_workers is 8, with
 	// which that takes 250 s. Reading one costs little more than the wait for its answer.
 	refreshAtOnce   = 128
-	refreshFailures = 3  // in a row, until a node gets a fault (Ironic's power_state_sync_max_retries)
-	refreshStale    = 10 // an unchanged reading is written every so many refreshes
+	refreshFailures = 3 // in a row, until a node gets a fault (Ironic's power_state_sync_max_retries)
 )
 
 // PowerStore is what a refresh of power states reads and writes.
@@ -30,6 +30,8 @@ type PowerStore interface {
 	PowerDue(ctx context.Context, hostname string, drivers []string, after int64, limit int) ([]node.Node, error)
 	SecretStore
 	RecordPower(ctx context.Context, p node.PowerSeen) (bool, error)
+	// RecordPowerReadAgain writes when states that have not changed were read; each node once.
+	RecordPowerReadAgain(ctx context.Context, readings []node.PowerReadAgain) error
 	SilenceStore
 	// SilentDue returns nodes like PowerDue, of those whose BMC is silent and has to be asked now. Nobody else asks them
 	// for within.
@@ -49,17 +51,19 @@ type PowerRefresh struct {
 	Log      *zap.Logger
 
 	mu     sync.Mutex
-	failed map[int64]int // by node: readings that failed in a row, other than by silence
+	failed map[int64]int                 // by node: readings that failed in a row, other than by silence
+	again  map[int64]node.PowerReadAgain // readings that changed nothing and are still to be written, by node
 
 	asking atomic.Int64 // silent BMCs that are being asked
 }
 
-// All reads the power state of each node that this conductor owns, once. It returns an
-// error if the database fails, but not if a BMC does not answer.
+// All reads the power state of each node that this conductor owns, once. When states that have not changed were read, it writes with one
+// statement a page. It returns an error if the database fails, but not if a BMC does not answer.
 func (r *PowerRefresh) All(ctx context.Context) error {
 	seen, err := refresh[node.Node]{
 		self: r.Self, secrets: r.Store, atOnce: refreshAtOnce, due: r.Store.PowerDue,
 		of: func(n *node.Node) *node.Node { return n }, read: r.one,
+		afterPage: r.writeAgain,
 	}.all(ctx)
 	if err != nil {
 		return err
@@ -70,9 +74,20 @@ func (r *PowerRefresh) All(ctx context.Context) error {
 	return nil
 }
 
-// one reads the power state of a node and writes it if it is new. Meanwhile the node may
-// get another owner or an operation, so the write has an effect only if the reading that
-// it replaces is still in the row.
+// writeAgain writes the readings that changed nothing.
+func (r *PowerRefresh) writeAgain(ctx context.Context) error {
+	r.mu.Lock()
+	again := r.again
+	r.again = nil
+	r.mu.Unlock()
+	if len(again) == 0 {
+		return nil
+	}
+	return r.Store.RecordPowerReadAgain(ctx, slices.Collect(maps.Values(again)))
+}
+
+// one reads the power state of a node. It writes the state if it is new, and else adds the reading to r.again. Meanwhile the node may
+// get another owner or an operation, so the write has an effect only if the reading that it replaces is still the latest.
 func (r *PowerRefresh) one(ctx context.Context, n *node.Node, sealed node.Secrets) error {
 	began := time.Now()
 	state, err := r.steadily(ctx, n, sealed)
@@ -91,7 +106,11 @@ func (r *PowerRefresh) one(ctx context.Context, n *node.Node, sealed node.Secret
 			return err
 		}
 	}
-	if seen.State == "" && seen.Failure == "" || err == nil && r.known(n, state) {
+	switch {
+	case seen.State == "" && seen.Failure == "":
+		return nil
+	case err == nil && known(n, state):
+		r.readAgain(n.ID, state)
 		return nil
 	}
 	wrote, err := r.Store.RecordPower(ctx, seen)
@@ -104,9 +123,19 @@ func (r *PowerRefresh) one(ctx context.Context, n *node.Node, sealed node.Secret
 	return nil
 }
 
-// known reports whether the state need not be written: it is recorded, and that was not long ago.
-func (r *PowerRefresh) known(n *node.Node, state node.PowerState) bool {
-	return state == n.PowerState && n.Fault == "" && n.PowerReadAt != nil && time.Since(*n.PowerReadAt) < refreshStale*r.Interval
+// known reports whether the state is recorded, and the reading ends no fault.
+func known(n *node.Node, state node.PowerState) bool {
+	return state == n.PowerState && n.Fault != node.FaultPower && n.PowerReadAt != nil
+}
+
+// readAgain notes that the node's state was read just now and has not changed.
+func (r *PowerRefresh) readAgain(id int64, state node.PowerState) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.again == nil {
+		r.again = map[int64]node.PowerReadAgain{}
+	}
+	r.again[id] = node.PowerReadAgain{ID: id, State: state, At: time.Now()}
 }
 
 // failure returns why the power state of the node counts as one that can't be read, "" if it does not yet. took is how long

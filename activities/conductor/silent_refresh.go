@@ -66,7 +66,11 @@ func (r *PowerRefresh) askSilent(ctx context.Context, g *errgroup.Group) error {
 		r.asking.Add(1)
 		g.Go(func() error {
 			defer r.asking.Add(-1)
-			if err := r.one(ctx, &n, sealed[n.ID]); err != nil {
+			err := r.one(ctx, &n, sealed[n.ID])
+			if err == nil {
+				err = r.writeAgain(ctx)
+			}
+			if err != nil && ctx.Err() == nil {
 				r.Log.Warn("what a silent BMC has answered could not be recorded", zap.String("node", n.UUID), zap.Error(err))
 			}
 			return nil

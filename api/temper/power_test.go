@@ -38,6 +38,25 @@ func TestThePowerOfNodesIsWhatIsWantedWhatWasSeenAndWhen(t *testing.T) {
 	require.Equal(t, all["n2"]["text"], b.Get("/temper/v1/nodes/n2/why").Is(200)["power"].(map[string]any)["text"])
 }
 
+func TestAPowerStateThatIsReadAgainIsAsYoungAsItsLastReading(t *testing.T) {
+	b := apitest.New(t).WithConductors()
+	uuid := b.In("n1", node.Available)
+	b.SQL(`UPDATE nodes SET power_state = 'power on', power_read_at = now() - interval '5 hours 5 minutes'`)
+	n, err := b.Store.Node(t.Context(), uuid)
+	require.NoError(t, err)
+	told := func() string {
+		return b.Get("/temper/v1/nodes/n1/why").Is(200)["power"].(map[string]any)["text"].(string)
+	}
+	require.Equal(t, "power on, read 5h ago", told())
+	at := time.Now().Add(-125 * time.Minute).UTC().Truncate(time.Second)
+	require.NoError(t, b.Store.RecordPowerReadAgain(t.Context(), []node.PowerReadAgain{{ID: n.ID, State: node.PowerOn, At: at}}))
+	require.Equal(t, "power on, read 2h ago", told())
+	require.Equal(t, told(), b.Get("/temper/v1/nodes/power?node=" + uuid).Is(200)["nodes"].([]any)[0].(map[string]any)["power"].(map[string]any)["text"])
+	shown, err := time.Parse(time.RFC3339, b.Field("n1", "driver_internal_info").(map[string]any)["temper_power_read_at"].(string))
+	require.NoError(t, err)
+	require.WithinDuration(t, at, shown, time.Minute)
+}
+
 // Ironic's reservation of a node is null while its operation waits for a person. The list of powers says what holds it.
 func TestThePowerOfNodesComesWithTheOperationThatHoldsThem(t *testing.T) {
 	b := apitest.New(t).WithConductors()

@@ -10,6 +10,13 @@ type PowerSeen struct {
 	Failure string // why it could not be read, too often: PowerUnread and more; "" = it was
 }
 
+// PowerReadAgain is a reading, made outside of any operation, that found the power state that is recorded.
+type PowerReadAgain struct {
+	ID    int64 // of the node
+	State PowerState
+	At    time.Time
+}
+
 // PowerUnread begins the reason of the maintenance that failed readings set. A reading that
 // succeeds lifts it, unless a person has set the maintenance since.
 const PowerUnread = "The power state could not be read"

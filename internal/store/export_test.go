@@ -155,11 +155,14 @@ func ReconcileStatements() map[string]Statement {
 	}
 }
 
-// PowerStatements returns the statements that list the BMCs which a conductor asks, by name.
+// PowerStatements returns the statements that list the BMCs which a conductor asks, and the one that writes what they say again, by name.
 func PowerStatements() map[string]Statement {
 	a := args{"hostname": "c1", "drivers": []string{"fake-hardware"}, "limit": 500}
 	with := func(name string, v int64) args { b := maps.Clone(a); b[name] = v; return b }
-	return map[string]Statement{"power due": {powerDueSQL, with("after", 0)}, "silent due": {silentDueSQL, with("within", 1)}}
+	return map[string]Statement{
+		"power due": {powerDueSQL, with("after", 0)}, "silent due": {silentDueSQL, with("within", 1)},
+		"power read again": {powerReadAgainSQL, args{"ids": []int64{7}, "states": []string{"power on"}, "ages": []int64{1}}},
+	}
 }
 
 // AttentionStatements returns the statements about what needs a person, by name.

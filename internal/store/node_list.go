@@ -21,7 +21,7 @@ const nodesSQL = `
 SELECT n.*, o.*, a.*, r.*, v.quarantined, v.held AND v.covered, v.since, v.draining, coalesce(h.status, '')
   FROM nodes n
   LEFT JOIN operations o ON o.node_id = n.id AND o.ended_at IS NULL
-  LEFT JOIN agents a ON a.node_id = n.id CROSS JOIN LATERAL node_relations(n.id, n.allocation_uuid) r
+  LEFT JOIN agents a ON a.node_id = n.id CROSS JOIN LATERAL node_relations(n.id, n.allocation_uuid, n.power_read_at) r
   LEFT JOIN coverage v ON v.id = n.need_id LEFT JOIN node_health h ON h.node_id = n.id`
 
 // Nodes returns a page of the nodes that the filter selects, each with its open operation, its agent,

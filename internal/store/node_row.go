@@ -45,7 +45,7 @@ var nodeTable = newTable(
 	optionalText("last_error", func(n *node.Node) *string { return &n.LastError }).by(onCreate|onMove).sorted("n"),
 	optionalText("power_state", func(n *node.Node) *node.PowerState { return &n.PowerState }).by(onMove).sorted("n"),
 	optionalText("target_power_state", func(n *node.Node) *node.PowerState { return &n.TargetPowerState }).by(onMove).sorted("n"),
-	optional("power_read_at", "", func(n *node.Node) **time.Time { return &n.PowerReadAt }).by(onMove),
+	unread[node.Node]("power_read_at"), // node_relations has when the power state was read last
 	optionalText("boot_mode", func(n *node.Node) *string { return &n.BootMode }).by(onMove).sorted("n"),
 	optional("secure_boot", "false", func(n *node.Node) **bool { return &n.SecureBoot }).sorted("n"),
 	flag("console_enabled", func(n *node.Node) *bool { return &n.ConsoleEnabled }).sorted("n"), // EnableConsole writes it
@@ -116,6 +116,7 @@ var nodeRelations = newTable(
 	flag("allocated_in_maintenance", func(n *node.Node) *bool { return &n.AllocatedInMaintenance }),
 	text("ring_owner", func(n *node.Node) *string { return &n.RingOwner }),
 	optional("bmc_silence", "", func(n *node.Node) **node.BMCSilence { return &n.Silence }),
+	optional("power_read_at", "", func(n *node.Node) **time.Time { return &n.PowerReadAt }),
 )
 
 // nodeScan reads rows of a node: n.*, o.*, a.*, r.* of nodes, operations (all null = none is open),

@@ -86,7 +86,7 @@ SELECT n.*, o.*, a.*, r.*,
 	q.name, q.conductor, q.repeated, q.left_us, q.answer_within, q.sent
   FROM o JOIN nodes n ON n.id = o.node_id JOIN operations p ON p.id = o.id
   CROSS JOIN LATERAL bmc_request_under_way(o.node_id) q
-  CROSS JOIN LATERAL node_relations(n.id, n.allocation_uuid) r
+  CROSS JOIN LATERAL node_relations(n.id, n.allocation_uuid, n.power_read_at) r
   LEFT JOIN agents a ON a.node_id = n.id LEFT JOIN conductors c ON c.hostname = p.conductor`
 
 // fenceSQL raises the claim, so that its holder can't write any more. It returns no row if another

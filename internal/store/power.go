@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"maps"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -19,8 +20,9 @@ const powerReadableSQL = `n.driver = ANY (@drivers)
 
 // A BMC that gives no answer is asked by itself (silentDueSQL).
 const powerDueSQL = `
-SELECT n.id, n.uuid::text, n.driver, n.interfaces, n.driver_info, coalesce(n.power_state, ''), n.power_read_at, coalesce(n.fault, '')
+SELECT n.id, n.uuid::text, n.driver, n.interfaces, n.driver_info, coalesce(n.power_state, ''), x.power_read_at, coalesce(n.fault, '')
   FROM ring_owners r JOIN nodes n ON n.id = r.node_id
+  CROSS JOIN LATERAL node_relations(n.id, n.allocation_uuid, n.power_read_at) x
  WHERE r.conductor_id = (SELECT c.id FROM conductors c WHERE c.hostname = @hostname) AND r.node_id > @after
    AND ` + powerReadableSQL + `
    AND NOT EXISTS (SELECT FROM bmc_silences s WHERE s.node_id = n.id)
@@ -77,6 +79,30 @@ func (s *Store) DriverSecrets(ctx context.Context, nodes []node.Node) (map[int64
 	}
 	maps.DeleteFunc(out, func(id int64, _ node.Secrets) bool { return closed[id] })
 	return out, nil
+}
+
+// powerReadAgainSQL compares with the row of the node as it is now, and takes no lock of it: a state that was written after the reading
+// is left alone, and one that is written later makes the row of power_readings void (node_relations).
+const powerReadAgainSQL = `
+INSERT INTO power_readings AS p (node_id, written_at, read_at)
+SELECT n.id, n.power_read_at, d.read_at
+  FROM (SELECT u.id, u.state, clock_timestamp() - u.age * interval '1 microsecond' AS read_at
+          FROM unnest(@ids::bigint[], @states::text[], @ages::bigint[]) AS u (id, state, age)) d
+  JOIN nodes n ON n.id = d.id
+ WHERE n.power_state = d.state AND n.power_read_at < d.read_at
+ ORDER BY n.id
+ON CONFLICT (node_id) DO UPDATE SET written_at = excluded.written_at, read_at = excluded.read_at
+ WHERE (p.written_at, p.read_at) < (excluded.written_at, excluded.read_at)`
+
+// RecordPowerReadAgain writes when the power states of nodes were read again that have not changed, in one statement. It writes nothing of
+// a node whose state is another one now, or was written later. A node may be in readings once.
+func (s *Store) RecordPowerReadAgain(ctx context.Context, readings []node.PowerReadAgain) error {
+	ids, states, ages := make([]int64, len(readings)), make([]string, len(readings)), make([]int64, len(readings))
+	for i, r := range readings {
+		ids[i], states[i], ages[i] = r.ID, string(r.State), micros(time.Since(r.At))
+	}
+	_, err := s.exec(ctx, "record when power states were read", powerReadAgainSQL, args{"ids": ids, "states": states, "ages": ages})
+	return err
 }
 
 const (

@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -109,6 +110,94 @@ func TestAReadingNeverTouchesANodeUnderOperationOrANewerReading(t *testing.T) {
 	require.Equal(t, "fan", got.MaintenanceReason)
 	require.True(t, got.Maintenance, "an operator's since, it is not lifted by itself")
 	require.Empty(t, got.Fault)
+}
+
+func TestAReadingWithoutNewsMakesThePowerStateYoungAndChangesNoNode(t *testing.T) {
+	t.Parallel()
+	s, url := openURL(t)
+	covering(t, s, "c1")
+	n := create(t, s, node.Available)
+	raw(t, url, owned)
+	_, err := s.RecordPower(t.Context(), node.PowerSeen{UUID: n.UUID, State: node.PowerOn})
+	require.NoError(t, err)
+	raw(t, url, `UPDATE nodes SET power_read_at = now() - interval '180 hours'`)
+	again := func(state node.PowerState, ago time.Duration) {
+		t.Helper()
+		require.NoError(t, s.RecordPowerReadAgain(t.Context(), []node.PowerReadAgain{{ID: n.ID, State: state, At: time.Now().Add(-ago)}, {ID: n.ID + 1000, State: state}}))
+	}
+	// aged requires that the power state was read so many hours ago, whoever asks.
+	aged := func(hours int, why string) {
+		t.Helper()
+		byUUID, err := s.Node(t.Context(), n.UUID)
+		require.NoError(t, err)
+		listed, err := s.Nodes(t.Context(), node.Filter{}, node.Page{})
+		require.NoError(t, err)
+		many, err := s.NodesByUUID(t.Context(), []string{n.UUID})
+		require.NoError(t, err)
+		for _, got := range []node.Node{*byUUID, listed[0], many[0], due(t, s)[0]} {
+			require.WithinDuration(t, time.Now().Add(-time.Duration(hours)*time.Hour), *got.PowerReadAt, 30*time.Minute, why)
+		}
+	}
+	version := func() string {
+		return ask[string](t, url, `SELECT ctid::text || xmin || ' ' || power_read_at FROM nodes`)
+	}
+
+	aged(180, "as it was written")
+	was := version()
+	again(node.PowerOn, 2*time.Hour)
+	aged(2, "it was read again")
+	again(node.PowerOn, time.Hour)
+	aged(1, "and again")
+	again(node.PowerOn, 3*time.Hour)
+	aged(1, "an older reading is nothing new")
+	again(node.PowerOff, 0)
+	aged(1, "that is not the state that is recorded")
+	require.Equal(t, was, version(), "the node's row is the same")
+	require.Equal(t, 1, ask[int](t, url, `SELECT count(*) FROM power_readings`), "what is no node is left out")
+
+	read := due(t, s)[0]
+	wrote, err := s.RecordPower(t.Context(), node.PowerSeen{UUID: n.UUID, State: node.PowerOff, ReadAt: read.PowerReadAt})
+	require.NoError(t, err)
+	require.True(t, wrote)
+	aged(0, "it has changed")
+	raw(t, url, `UPDATE nodes SET power_state = 'power off', power_read_at = now() - interval '10 hours'`)
+	aged(10, "the reading without news was of another state")
+	again(node.PowerOff, 12*time.Hour)
+	aged(10, "read before the state was written")
+	again(node.PowerOff, 5*time.Hour)
+	aged(5, "it was read again since")
+	wrote, err = s.RecordPower(t.Context(), node.PowerSeen{UUID: n.UUID, State: node.PowerOn, ReadAt: read.PowerReadAt})
+	require.NoError(t, err)
+	require.False(t, wrote, "somebody has read it since")
+	read = due(t, s)[0]
+	wrote, err = s.RecordPower(t.Context(), node.PowerSeen{UUID: n.UUID, Failure: node.PowerUnread, ReadAt: read.PowerReadAt})
+	require.NoError(t, err)
+	require.True(t, wrote)
+	aged(5, "unknown now, and known last when it was read last")
+	again(node.PowerOff, 0)
+	aged(5, "what was read before the failure")
+
+	raw(t, url, `DELETE FROM nodes`)
+	require.Zero(t, ask[int](t, url, `SELECT count(*) FROM power_readings`))
+}
+
+// The state that a silent BMC had is as old for whoever asks it as for everybody else: its record is compared with the age.
+func TestTheAgeOfASilentBMCsPowerIsThatOfItsLastReading(t *testing.T) {
+	t.Parallel()
+	s, url := openURL(t)
+	covering(t, s, "c1")
+	n := create(t, s, node.Available)
+	raw(t, url, owned)
+	raw(t, url, `UPDATE nodes SET power_state = 'power on', power_read_at = now() - interval '3 hours'`)
+	require.NoError(t, s.RecordPowerReadAgain(t.Context(), []node.PowerReadAgain{{ID: n.ID, State: node.PowerOn, At: time.Now()}}))
+	silent(t, s, n, -time.Second)
+	nodes, err := s.SilentDue(t.Context(), "c1", []string{"fake-hardware"}, time.Hour, 10)
+	require.NoError(t, err)
+	require.Len(t, nodes, 1)
+	require.WithinDuration(t, time.Now(), *nodes[0].PowerReadAt, 30*time.Minute)
+	wrote, err := s.RecordPower(t.Context(), node.PowerSeen{UUID: n.UUID, State: node.PowerOff, ReadAt: nodes[0].PowerReadAt})
+	require.NoError(t, err)
+	require.True(t, wrote)
 }
 
 func TestTheSecretsOfManyBMCsAreReadAtOnceAndNoOthers(t *testing.T) {

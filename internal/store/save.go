@@ -91,7 +91,7 @@ const (
 	nodeByOperationSQL = `
 SELECT n.*, o.*, a.*, r.* FROM operations x JOIN nodes n ON n.id = x.node_id
   LEFT JOIN operations o ON o.node_id = n.id AND o.ended_at IS NULL
-  LEFT JOIN agents a ON a.node_id = n.id CROSS JOIN LATERAL node_relations(n.id, n.allocation_uuid) r
+  LEFT JOIN agents a ON a.node_id = n.id CROSS JOIN LATERAL node_relations(n.id, n.allocation_uuid, n.power_read_at) r
  WHERE x.id = @id`
 )
 

@@ -23,7 +23,7 @@ SELECT n.id FROM nodes n
 	nodesByIDsSQL = `
 SELECT n.*, o.*, a.*, r.*, clock_timestamp() FROM nodes n
   LEFT JOIN operations o ON o.node_id = n.id AND o.ended_at IS NULL
-  LEFT JOIN agents a ON a.node_id = n.id CROSS JOIN LATERAL node_relations(n.id, n.allocation_uuid) r
+  LEFT JOIN agents a ON a.node_id = n.id CROSS JOIN LATERAL node_relations(n.id, n.allocation_uuid, n.power_read_at) r
  WHERE n.id = ANY (@ids)`
 
 	strandedAtOnce = 200

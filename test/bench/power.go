@@ -41,30 +41,28 @@ func benchPower(ctx context.Context, o options) error {
 	if err := enrolRack(ctx, s); err != nil {
 		return err
 	}
-	before, asked, err := readings(ctx, s)
+	before, err := readingsNow(ctx, s, db)
 	if err != nil {
 		return err
 	}
-	began := time.Now()
 	if _, err := db.Exec(ctx, "UPDATE nodes SET provision_state = 'available'"); err != nil {
 		return err
 	}
 	if err := allRead(ctx, db); err != nil {
 		return err
 	}
-	if err := printReadings(ctx, s, "never asked before", before, asked, began); err != nil {
+	if err := printReadings(ctx, s, db, "never asked before", before); err != nil {
 		return err
 	}
-	if before, asked, err = readings(ctx, s); err != nil {
+	if before, err = readingsNow(ctx, s, db); err != nil {
 		return err
 	}
-	began = time.Now()
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-time.After(powerWatched):
 	}
-	return printReadings(ctx, s, "again", before, asked, began)
+	return printReadings(ctx, s, db, "again", before)
 }
 
 // enrolRack makes a node of each server of the rack.
@@ -101,30 +99,39 @@ func allRead(ctx context.Context, db *pgx.Conn) error {
 	}
 }
 
-// readings returns the processor time by role, and how many requests the BMCs of the rack have had.
-func readings(ctx context.Context, s *stack.Stack) (cpu map[string]time.Duration, requests int, err error) {
-	servers, err := s.Servers(ctx)
-	if err != nil {
-		return nil, 0, err
-	}
-	for _, sv := range servers {
-		requests += sv.Requests
-	}
-	return usage(s), requests, nil
+// readings is what the reading of power states has cost up to a moment.
+type readings struct {
+	at       time.Time
+	cpu      map[string]time.Duration // by role
+	requests int                      // that the BMCs of the rack have had
+	commits  int                      // transactions of the database
+	wal      int                      // bytes
 }
 
-func printReadings(ctx context.Context, s *stack.Stack, what string, before map[string]time.Duration, asked int, began time.Time) error {
-	took := time.Since(began)
-	now := usage(s)
-	_, requests, err := readings(ctx, s)
+func readingsNow(ctx context.Context, s *stack.Stack, db *pgx.Conn) (r readings, err error) {
+	servers, err := s.Servers(ctx)
+	if err != nil {
+		return r, err
+	}
+	for _, sv := range servers {
+		r.requests += sv.Requests
+	}
+	r.at, r.cpu = time.Now(), usage(s)
+	return r, db.QueryRow(ctx, `SELECT xact_commit, pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')::bigint FROM pg_stat_database WHERE datname = current_database()`).
+		Scan(&r.commits, &r.wal)
+}
+
+func printReadings(ctx context.Context, s *stack.Stack, db *pgx.Conn, what string, before readings) error {
+	now, err := readingsNow(ctx, s, db)
 	if err != nil {
 		return err
 	}
-	cpu := func(role string) time.Duration { return now[role] - before[role] }
-	requests -= asked
-	fmt.Printf("  %-18s %6d requests in %5.1f s: %5.0f a second; CPU seconds for %d requests: conductor %.1f, PostgreSQL %.1f\n",
-		what, requests, took.Seconds(), float64(requests)/took.Seconds(), powerBMCs,
-		cpu("conductor").Seconds()*powerBMCs/float64(max(requests, 1)), cpu("postgres").Seconds()*powerBMCs/float64(max(requests, 1)))
+	took, requests := now.at.Sub(before.at).Seconds(), now.requests-before.requests
+	each := powerBMCs / float64(max(requests, 1))
+	cpu := func(role string) float64 { return (now.cpu[role] - before.cpu[role]).Seconds() * each }
+	fmt.Printf("  %-18s %6d requests in %5.1f s: %5.0f a second; for %d requests: CPU seconds of the conductor %.1f, of PostgreSQL %.1f; %.0f transactions, %.0f KiB of WAL\n",
+		what, requests, took, float64(requests)/took, powerBMCs, cpu("conductor"), cpu("postgres"),
+		float64(now.commits-before.commits)*each, float64(now.wal-before.wal)*each/1024)
 	for _, p := range s.Of("conductor") {
 		fmt.Printf("  %-18s conductor's memory %d MiB\n", "", rssOf(p.PID)>>20)
 	}
