@@ -56,9 +56,9 @@ func (d *delay) repeats(err error, until time.Time) {
 	}
 }
 
-// waits says until when the answer to a request is awaited, and which part of Temper is broken. Only its first call asks the API for
-// that; later calls say nothing.
-func (d *delay) waits(ctx context.Context, c *client.Client, until time.Time) {
+// waits says until when the answer to a request is awaited and, if a part of Temper is broken, which one and until when the request is
+// sent again, 0 = never. Only its first call asks the API for that; later calls say nothing.
+func (d *delay) waits(ctx context.Context, c *client.Client, until, again time.Time) {
 	d.mu.Lock()
 	asked, began := d.waited, time.Now()
 	d.waited = true
@@ -69,7 +69,7 @@ func (d *delay) waits(ctx context.Context, c *client.Client, until time.Time) {
 	within, cancel := context.WithTimeout(ctx, partsWithin)
 	defer cancel()
 	st, err := c.Status(within)
-	if d.tellBroken(ctx, st, err, until) {
+	if d.tellBroken(ctx, st, err, until, again) {
 		return
 	}
 	select {
@@ -89,7 +89,7 @@ func (d *delay) waits(ctx context.Context, c *client.Client, until time.Time) {
 }
 
 // tellBroken says which part of Temper is broken for which an answer may have to wait, and reports whether one is.
-func (d *delay) tellBroken(ctx context.Context, st *client.Status, err error, until time.Time) bool {
+func (d *delay) tellBroken(ctx context.Context, st *client.Status, err error, until, again time.Time) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if err != nil || ctx.Err() != nil {
@@ -101,12 +101,23 @@ func (d *delay) tellBroken(ctx context.Context, st *client.Status, err error, un
 			d.broken = append(d.broken, p)
 			awaited := ""
 			if !d.repeated { // else that is said already
-				awaited = fmt.Sprintf("; the answer is awaited until %s (--timeout)", text.Clock(until, d.now()))
+				awaited = "; " + d.awaited(until, again)
 			}
 			d.say("%s%s", troubleOf(p), awaited)
 		}
 	}
 	return d.broken != nil
+}
+
+// awaited says until when an answer is awaited while a part of Temper is broken. The API refuses a request as soon as it knows that.
+func (d *delay) awaited(until, again time.Time) string {
+	switch {
+	case again.IsZero():
+		return fmt.Sprintf("the answer is awaited until %s at the latest (--timeout); the request is sent only once", text.Clock(until, d.now()))
+	case again.Before(until):
+		return fmt.Sprintf("asking again until %s, or until the end of --timeout if that is given", text.Clock(again, d.now()))
+	}
+	return fmt.Sprintf("the answer is awaited until %s (--timeout)", text.Clock(until, d.now()))
 }
 
 // told returns the parts of which was told that they are broken. known is false if the API was not asked, or has not answered.

@@ -118,22 +118,21 @@ func (s *session) open(c *cobra.Command, late *delay) error {
 	var err error
 	s.Client, err = client.New(client.Config{
 		URL: s.apiURL(), User: cmp.Or(s.user, os.Getenv("TEMPER_API_USER")),
-		Password: cmp.Or(s.password, os.Getenv("TEMPER_API_PASSWORD")), Timeout: s.timeout.Duration, RetryReads: s.retryReads(),
+		Password: cmp.Or(s.password, os.Getenv("TEMPER_API_PASSWORD")), Timeout: s.timeout.Duration, RepeatFor: s.repeatFor(),
 		Retrying: late.repeats, Warning: late.warns,
-		Waiting: func(ctx context.Context, until time.Time) { late.waits(ctx, s.Client, until) },
+		Waiting: func(ctx context.Context, until, again time.Time) { late.waits(ctx, s.Client, until, again) },
 	})
 	return err
 }
 
-// readsWithin is how long a command repeats a request that reads, unless --timeout says for how long. Work that is asked for is
-// refused as soon.
-const readsWithin = 5 * time.Second
+// repeatsFor is how long a command repeats a request that reads, or that takes effect once, unless --timeout says for how long.
+const repeatsFor = 5 * time.Second
 
-func (s *session) retryReads() time.Duration {
+func (s *session) repeatFor() time.Duration {
 	if s.timeout.given {
 		return s.timeout.Duration
 	}
-	return readsWithin
+	return repeatsFor
 }
 
 func (s *session) apiURL() string {

@@ -46,15 +46,16 @@ type Config struct {
 	User, Password string
 	// Timeout limits a request, retries included. Default: 30 s.
 	Timeout time.Duration
-	// RetryReads limits how long a request that only reads is repeated after an error that may pass. Default: Timeout.
-	RetryReads time.Duration
+	// RepeatFor limits how long a request that only reads is repeated after an error that may pass, and one with an idempotency key
+	// while the API or its database is away. Default: Timeout.
+	RepeatFor time.Duration
 	// Retrying gets the error before a request is repeated, and when it is given up. Default: none.
 	Retrying func(err error, until time.Time)
 	// Warning gets what the API warns of in an answer that is a success, a sentence without a full stop. Default: none.
 	Warning func(words string)
 	// Waiting is called for a request that has not ended after 1 s, in a goroutine of its own. ctx ends with the request, which is
-	// given up at until. Default: none.
-	Waiting func(ctx context.Context, until time.Time)
+	// given up at until. If the API's database is away, it is sent again until again, 0 = never. Default: none.
+	Waiting func(ctx context.Context, until, again time.Time)
 }
 
 // Client is a client of one API. It is safe for concurrent use.
@@ -62,10 +63,10 @@ type Client struct {
 	base           string // without a trailing slash, /v1 or credentials
 	user, password string
 	timeout        time.Duration
-	retryReads     time.Duration
+	repeatFor      time.Duration
 	once           bool // no request is repeated
 	retrying       func(error, time.Time)
-	waiting        func(context.Context, time.Time)
+	waiting        func(ctx context.Context, until, again time.Time)
 	warning        func(string)
 	http           *http.Client
 }
@@ -83,14 +84,14 @@ func New(c Config) (*Client, error) {
 	if c.Timeout <= 0 {
 		c.Timeout = DefaultTimeout
 	}
-	if c.RetryReads <= 0 || c.RetryReads > c.Timeout {
-		c.RetryReads = c.Timeout
+	if c.RepeatFor <= 0 || c.RepeatFor > c.Timeout {
+		c.RepeatFor = c.Timeout
 	}
 	if c.Retrying == nil {
 		c.Retrying = func(error, time.Time) {}
 	}
 	if c.Waiting == nil {
-		c.Waiting = func(context.Context, time.Time) {}
+		c.Waiting = func(context.Context, time.Time, time.Time) {}
 	}
 	if c.Warning == nil {
 		c.Warning = func(string) {}
@@ -106,7 +107,7 @@ func New(c Config) (*Client, error) {
 		ExpectContinueTimeout: time.Second,
 	}
 	return &Client{
-		base: u.Scheme + "://" + u.Host + path, user: c.User, password: c.Password, timeout: c.Timeout, retryReads: c.RetryReads, retrying: c.Retrying, waiting: c.Waiting, warning: c.Warning,
+		base: u.Scheme + "://" + u.Host + path, user: c.User, password: c.Password, timeout: c.Timeout, repeatFor: c.RepeatFor, retrying: c.Retrying, waiting: c.Waiting, warning: c.Warning,
 		http: &http.Client{
 			Transport: transport,
 			// The API never redirects. Nobody else may get the credentials by a redirect.
@@ -157,13 +158,17 @@ func (c *Client) do(ctx context.Context, r request, out any) (http.Header, error
 		return ask()
 	}
 	until, _ := ctx.Deadline()
-	slow := time.AfterFunc(Patience, func() { c.waiting(ctx, until) })
+	var again time.Time
+	if r.idempotent || r.method == http.MethodGet {
+		again = until.Add(c.repeatFor - c.timeout)
+	}
+	slow := time.AfterFunc(Patience, func() { c.waiting(ctx, until, again) })
 	defer slow.Stop()
 	switch {
 	case r.idempotent:
-		return c.retryInDoubt(ctx, ask)
+		return c.retryOnce(ctx, ask)
 	case r.method == http.MethodGet:
-		return c.retry(ctx, c.retryReads, (*Error).temporary, ask)
+		return c.retry(ctx, c.repeatFor, (*Error).temporary, ask)
 	}
 	return ask()
 }

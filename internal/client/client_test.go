@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -20,6 +21,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"go.temper.dev/temper/internal/client"
+	"go.temper.dev/temper/internal/fault"
 )
 
 // golden is an answer of the API.
@@ -471,6 +473,45 @@ func TestWhatHasNoNameIsNotAskedFor(t *testing.T) {
 	}
 }
 
+// What nobody has judged is asked for again, with the same key, until the end of the time for that.
+func TestWorkIsAskedForAgainWhileTheDatabaseIsAway(t *testing.T) {
+	for _, answers := range []int{1, 3} {
+		keys := []string{}
+		c := serve(t, func(w http.ResponseWriter, r *http.Request) {
+			var body struct {
+				Key string `json:"idempotency_key"`
+			}
+			_ = json.NewDecoder(r.Body).Decode(&body)
+			if keys = append(keys, body.Key); len(keys) < answers {
+				w.WriteHeader(http.StatusServiceUnavailable)
+				_, _ = io.WriteString(w, `{"code":"database_unavailable"}`)
+				return
+			}
+			w.Header().Set("Temper-Operation", "12")
+			w.WriteHeader(http.StatusAccepted)
+		})
+		id, err := c.Work(t.Context(), "n1", client.Work{Verb: "active"})
+		require.NoError(t, err)
+		require.Equal(t, "12", id)
+		require.Len(t, keys, answers)
+		require.Len(t, slices.Compact(keys), 1, "it is the same request")
+	}
+
+	asked := 0
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		asked++
+		w.WriteHeader(http.StatusServiceUnavailable)
+		_, _ = io.WriteString(w, `{"code":"database_unavailable"}`)
+	}))
+	t.Cleanup(s.Close)
+	c, err := client.New(client.Config{URL: s.URL, Timeout: time.Hour, RepeatFor: 300 * time.Millisecond})
+	require.NoError(t, err)
+	_, err = c.Work(t.Context(), "n1", client.Work{Verb: "active"})
+	require.Equal(t, fault.DatabaseUnavailable, client.CodeOf(err))
+	require.False(t, client.InDoubt(err))
+	require.Greater(t, asked, 1)
+}
+
 // Without --timeout a command learns soon that the database of the API is away, whatever it asks. The test would take an hour if a
 // reading were repeated until the end of the time that one request may take.
 func TestAReadingIsRepeatedForItsOwnTime(t *testing.T) {
@@ -480,7 +521,7 @@ func TestAReadingIsRepeatedForItsOwnTime(t *testing.T) {
 		w.WriteHeader(http.StatusServiceUnavailable)
 	}))
 	t.Cleanup(s.Close)
-	c, err := client.New(client.Config{URL: s.URL, Timeout: time.Hour, RetryReads: 300 * time.Millisecond, Retrying: func(_ error, until time.Time) { told = until }})
+	c, err := client.New(client.Config{URL: s.URL, Timeout: time.Hour, RepeatFor: 300 * time.Millisecond, Retrying: func(_ error, until time.Time) { told = until }})
 	require.NoError(t, err)
 	_, err = c.Operation(t.Context(), "7")
 	require.Equal(t, http.StatusServiceUnavailable, client.StatusOf(err))

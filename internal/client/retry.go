@@ -55,18 +55,32 @@ func (c *Client) retry(ctx context.Context, limit time.Duration, passes func(*Er
 	return nil, last
 }
 
-// retryInDoubt is retry for a request that takes effect once. As long as it may have been accepted, it is sent again.
-func (c *Client) retryInDoubt(ctx context.Context, ask func() (http.Header, error)) (http.Header, error) {
-	doubt := false
-	h, err := c.retry(ctx, c.timeout, func(e *Error) bool {
-		doubt = doubt || e.lost()
-		return doubt && (e.lost() || e.temporary())
-	}, ask)
+// retryOnce is retry for a request that takes effect once. As long as what it needs is away, it is sent again for as long as one that
+// reads; from when on it may have been accepted, until the end of its time.
+func (c *Client) retryOnce(ctx context.Context, ask func() (http.Header, error)) (http.Header, error) {
+	h, err := c.retry(ctx, c.repeatFor, (*Error).unheard, ask)
 	var e *Error
-	if doubt && errors.As(err, &e) {
+	if !errors.As(err, &e) || !e.lost() {
+		return h, err
+	}
+	first := err
+	h, err = c.retry(ctx, c.timeout, func(e *Error) bool { return e.lost() || e.temporary() }, func() (http.Header, error) {
+		if first != nil { // that answer is missing already
+			err := first
+			first = nil
+			return nil, err
+		}
+		return ask()
+	})
+	if errors.As(err, &e) {
 		e.doubt = true
 	}
 	return h, err
+}
+
+// unheard reports whether nobody has judged the request: the API, or its database, is away.
+func (e *Error) unheard() bool {
+	return e.temporary() && (e.Stage == Unreached || e.Code == fault.DatabaseUnavailable)
 }
 
 // temporary reports whether the same request may succeed a little later.
