@@ -72,6 +72,7 @@ type Explanation struct {
 
 	subject     string // begins the paragraph
 	remedy      string // what to do about the failure; "" = what the table of codes says about Cause
+	afterwards  string // what can be done when the maintenance has ended by itself; "" = nothing is known
 	choosing    string // which of several retries does what; "" = there is one at most
 	why         string // follows What, and the time since when that is so
 	handover    string // of an operation that is interrupted: since when its conductor is silent, and who goes on
@@ -118,10 +119,11 @@ func Node(n *node.Node, f Facts) Explanation {
 		}
 		e.What += what + because
 		maintained = what + text.Since(n.MaintenanceSince, f.Now) + because
-		if n.MaintenanceByFault && n.Fault == node.FaultPower {
-			e.Trouble = append(e.Trouble, "The maintenance ends by itself as soon as a conductor can read the power state again")
+		if endsItself(n) {
+			e.Trouble = append(e.Trouble, "The maintenance ends by itself as soon as a conductor can read the power state again"+e.afterwards)
+		} else {
+			e.can(Action{Do: EndMaintenance})
 		}
-		e.can(Action{Do: EndMaintenance})
 	}
 	if e.Cause == "" {
 		e.Cause = f.System.Cause()

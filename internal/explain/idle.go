@@ -19,13 +19,13 @@ func (e *Explanation) idle(n *node.Node, f Facts) {
 		e.why += ": " + toldOf(f.Previous, n.LastError)
 		e.canRetry(n, f.Previous, f)
 		if o := f.Previous; o != nil && o.Outcome != node.Succeeded {
-			e.Cause, e.advises = o.Cause, true
+			e.Cause, e.advises = causeOf(n, o), true
 		}
 	}
 	if o := f.Newest; o != nil && o.PowerFailedLately(f.Now) {
 		e.Trouble = append(e.Trouble, fmt.Sprintf("Operation %d (%s) failed at %s: %s", o.ID, o.Kind, text.Moment(*o.EndedAt), told(o.Error)))
 		if !failed {
-			e.Cause, e.advises = o.Cause, true
+			e.Cause, e.advises = causeOf(n, o), true
 		}
 		e.canRetry(n, o, f)
 	}
@@ -68,11 +68,18 @@ func (e *Explanation) canRetry(n *node.Node, o *node.Operation, f Facts) {
 		}
 	}
 	e.canMend(n, o)
-	if refused != nil { // by the maintenance alone
+	switch {
+	case refused != nil && endsItself(n): // by the maintenance alone
+		e.afterwards = fmt.Sprintf("; then operation %d (%s) can be retried", o.ID, o.Kind)
+		return
+	case refused != nil:
 		e.can(Action{Do: EndMaintenance})
 	}
 	e.can(Action{Do: RetryOperation, Operation: o.ID, Kind: o.Kind})
 }
+
+// endsItself reports whether n's maintenance ends by itself.
+func endsItself(n *node.Node) bool { return n.MaintenanceByFault && n.Fault == node.FaultPower }
 
 // chooseRetry says which retry does what, if there are several.
 func (e *Explanation) chooseRetry(n *node.Node) {

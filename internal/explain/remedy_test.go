@@ -65,6 +65,31 @@ func TestWhatMendsTheCauseComesBeforeTheRetry(t *testing.T) {
 	}
 }
 
+// Somebody who cancels because the BMC is dead is told of the BMC first. A retry would wait for it, and the maintenance ends by itself.
+func TestASilentBMCIsMendedBeforeWhatWasCancelledIsRetried(t *testing.T) {
+	now := time.Now()
+	for _, cause := range []fault.Code{fault.CancelledByPerson, fault.AbortedByPerson, fault.EndedByForce} {
+		n := node.Node{Driver: "redfish", ProvisionState: node.DeployFailed, LastError: "By request, the deploy operation was aborted"}
+		f := Facts{Now: now, Covered: true, Previous: &node.Operation{ID: 7, Driver: "redfish", Kind: node.KindDeploy, Outcome: node.Cancelled, Cause: cause}}
+		n.Silence = &node.BMCSilence{BMC: n.BMC(), Since: now, AskedAt: now, AskedBy: "c1", Seen: "no answer"}
+		retry := Action{Do: RetryOperation, Operation: 7, Kind: node.KindDeploy}
+		e := Node(&n, f)
+		require.Equal(t, fault.BMCSilent, e.Cause)
+		require.Equal(t, []Action{{Do: ProbeBMC}, {Do: SetAddress}, retry}, e.Actions[:3])
+		require.Contains(t, e.Paragraph(nil), "What to do: "+strings.TrimSuffix(fault.BMCSilent.Row().Advice(), "."))
+
+		n.Maintenance, n.MaintenanceByFault, n.Fault = true, true, node.FaultPower
+		e = Node(&n, f)
+		require.Equal(t, ProbeBMC, e.Actions[0].Do)
+		require.NotContains(t, e.Actions, Action{Do: EndMaintenance})
+		require.NotContains(t, e.Actions, retry, "it would be refused")
+		require.Contains(t, e.Paragraph(nil), "The maintenance ends by itself as soon as a conductor can read the power state again; then operation 7 (deploy) can be retried.")
+
+		n.Silence = nil
+		require.Equal(t, cause, Node(&n, f).Cause)
+	}
+}
+
 func TestNothingDestructiveIsSuggestedForAHealthyActiveNode(t *testing.T) {
 	now := time.Now()
 	power := &node.Operation{ID: 8, Kind: node.KindPower, Outcome: node.Failed, Cause: fault.BMCSilent, Error: "no"}
