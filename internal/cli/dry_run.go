@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"go.temper.dev/temper/internal/cli/table"
 	"go.temper.dev/temper/internal/client"
@@ -43,22 +44,30 @@ func writeMends(w io.Writer, all []result[*client.Trial]) error {
 		if r.err != nil {
 			continue
 		}
-		told := []string{}
-		for _, why := range r.value.Refusals {
-			for _, h := range why.Help {
-				if slices.Contains(told, h.Command) {
-					continue
-				}
-				if told = append(told, h.Command); len(told) == 1 {
-					fmt.Fprintf(w, "\nso that %s accepts it, you can:\n", r.name)
-				}
-				if _, err := fmt.Fprintf(w, "  %s  # %s\n", h.Command, h.Effect); err != nil {
-					return err
-				}
-			}
+		lines, commands := mendsOf(r.value.Refusals)
+		if commands == 0 {
+			continue
+		}
+		if _, err := fmt.Fprintf(w, "\nso that %s accepts it, you can:\n%s\n", r.name, strings.Join(lines, "\n")); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// mendsOf returns the commands that mend refusals, each once, and which refusals no command mends, a line each.
+func mendsOf(refusals []client.Refusal) (lines []string, commands int) {
+	for _, why := range refusals {
+		if len(why.Help) == 0 {
+			lines = append(lines, "  # no command mends this: "+strings.TrimSuffix(why.Message, "."))
+		}
+		for _, h := range why.Help {
+			if line := "  " + h.Command + "  # " + h.Effect; !slices.Contains(lines, line) {
+				lines, commands = append(lines, line), commands+1
+			}
+		}
+	}
+	return lines, commands
 }
 
 func trialTable(all []result[*client.Trial]) table.Table {

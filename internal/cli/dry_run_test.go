@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"go.temper.dev/temper/internal/cli/exit"
+	"go.temper.dev/temper/internal/client"
 )
 
 func TestADryRunShowsWhatWouldBecomeOfARequest(t *testing.T) {
@@ -48,6 +49,14 @@ func TestADryRunShowsWhatWouldBecomeOfARequest(t *testing.T) {
 		require.Contains(t, s.fails("node deploy n1 --dry-run "+with), "--dry-run starts nothing that --watch or --wait could follow")
 	}
 	require.JSONEq(t, before, s.does("node list -o json"), "a dry run has changed something")
+}
+
+// Each refusal is in the list of what helps, so that nobody takes it for complete although it is not.
+func TestARefusalThatNoCommandMendsIsTold(t *testing.T) {
+	start := client.Help{Command: "temper conductor", Effect: "starts one"}
+	lines, commands := mendsOf([]client.Refusal{{Message: "No conductor.", Help: []client.Help{start}}, {Message: "Driver ipmi does not support boot."}, {Message: "None.", Help: []client.Help{start}}})
+	require.Equal(t, []string{"  temper conductor  # starts one", "  # no command mends this: Driver ipmi does not support boot"}, lines)
+	require.Equal(t, 1, commands)
 }
 
 func TestTheSameKeyGetsTheSameOperation(t *testing.T) {
