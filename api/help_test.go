@@ -105,6 +105,13 @@ func TestHelpNamesWhatWouldWork(t *testing.T) {
 		"temper node why held says what happens to it", "temper operation retry " + id + " runs the failed step again", "temper operation abort " + id + " ends it",
 	}, got.Commands())
 
+	b.In("failing", node.Deploying)
+	b.SQL(`UPDATE operations SET phase = 'undoing' WHERE node_name = 'failing'`)
+	id = b.Text(`SELECT id::text FROM operations WHERE node_name = 'failing'`)
+	require.Equal(t, []string{
+		"temper node why failing says what happens to it", "temper operation watch " + id + " shows how the undo goes on: ask again when it has ended",
+	}, ask("failing", "manage", 409).Commands(), "nobody should end an undo")
+
 	b.Enrolled("new")
 	got = ask("new", "active", 400)
 	require.Equal(t, fault.StateNotAllowed, got.Code)

@@ -43,6 +43,11 @@ func Helped(err error, n *node.Node, e node.Event) error {
 func aboutOperation(n *node.Node) []help.Item {
 	list := []help.Item{help.Of(n, explain.Action{Do: explain.ExplainNode})}
 	o := n.Operation
+	if o != nil && (o.Kind.Spec().Undoes || o.Phase == node.Undoing) && o.TemporalPause == nil { // it ends by itself, and its work is needed
+		undo := help.Of(n, explain.Action{Do: explain.WatchOperation, Operation: o.ID})
+		undo.Effect = "shows how the undo goes on: ask again when it has ended"
+		return append(list, undo)
+	}
 	if o == nil || o.Asked.Interrupts() {
 		return list
 	}

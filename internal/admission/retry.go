@@ -14,7 +14,11 @@ import (
 // secrets of the old steps' arguments. Errors are those of Verb and plan.Steps, and
 // fault.Conflict if old is still open.
 func Retry(n *node.Node, old *node.Operation, newest bool, reservation string, o plan.Options) (*node.Request, error) {
-	if old.EndedAt == nil {
+	switch {
+	case old.EndedAt != nil:
+	case old.Phase == node.Undoing:
+		return nil, fault.New(fault.Conflict, "Operation %d of node %s is still open: what it did is being undone.", old.ID, n.UUID)
+	default:
 		return nil, fault.New(fault.Conflict, "Operation %d of node %s is still open.", old.ID, n.UUID)
 	}
 	d, err := MayRetry(n, old, reservation)
