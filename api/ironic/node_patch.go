@@ -2,8 +2,10 @@ package ironic
 
 import (
 	"context"
+	"maps"
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/gin-gonic/gin"
 	"go.uber.org/zap"
@@ -201,13 +203,29 @@ func (s *Server) completePatch(p *nodePatch, before, n *node.Node) error {
 		return nil
 	}
 	if p.reset && before.Driver != n.Driver {
-		for _, i := range interfaceKinds {
-			if !p.touches(i.name + "_interface") {
-				delete(n.Interfaces, i.name)
-			}
+		p.resetInterfaces(n)
+	}
+	err := s.resolve(p.fleet, n)
+	if err == nil || p.reset || before.Driver == n.Driver {
+		return err
+	}
+	again := *n
+	again.Interfaces = maps.Clone(n.Interfaces)
+	p.resetInterfaces(&again)
+	if s.resolve(p.fleet, &again) != nil {
+		return err
+	}
+	return fault.Coded(fault.CodeOf(err), "%s. With reset_interfaces=true (--reset-interfaces) each interface that the request does not name gets the default of driver %s.",
+		strings.TrimSuffix(fault.Text(err), "."), n.Driver)
+}
+
+// resetInterfaces removes the implementations of the interfaces that the patch does not name.
+func (p *nodePatch) resetInterfaces(n *node.Node) {
+	for _, i := range interfaceKinds {
+		if !p.touches(i.name + "_interface") {
+			delete(n.Interfaces, i.name)
 		}
 	}
-	return s.resolve(p.fleet, n)
 }
 
 func copyStrings(m map[string]string) map[string]string {

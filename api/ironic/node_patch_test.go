@@ -193,6 +193,8 @@ func TestPatchNodeIsRefused(t *testing.T) {
 	b.Patch("/v1/nodes/nosuch", apitest.Replace("/extra", nil)).Fails(404)
 	b.At(apitest.Newest, "PATCH", "/v1/nodes/n1?reset_interfaces=true", []apitest.Op{apitest.Replace("/extra", nil)}).Fails(400)
 	b.At(44, "PATCH", "/v1/nodes/n1?reset_interfaces=true", []apitest.Op{apitest.Replace("/driver", "redfish")}).Fails(406)
+	require.Contains(t, b.At(apitest.Newest, "PATCH", "/v1/nodes/n1", []apitest.Op{apitest.Replace("/driver", "redfish")}).Fails(400),
+		"With reset_interfaces=true (--reset-interfaces) each interface that the request does not name gets the default of driver redfish.")
 	reset := b.At(apitest.Newest, "PATCH", "/v1/nodes/n1?reset_interfaces=true", []apitest.Op{apitest.Replace("/driver", "redfish")}).Is(200)
 	require.Equal(t, "redfish", reset["power_interface"])
 }
