@@ -82,6 +82,7 @@ type Explanation struct {
 	ended       bool   // the workflow of the open operation is over or lost
 	inside      bool   // Facts.Inside
 	advises     bool   // Cause is that of a failure that somebody has to mend
+	silent      bool   // the node's BMC gives no answer, as far as is known
 	uncovered   bool   // no conductor covers the node
 	exact       bool   // Next happens at NextAt; otherwise NextAt is the latest time
 	usually     string // the second half of Usual
@@ -97,7 +98,7 @@ func Node(n *node.Node, f Facts) Explanation {
 			e.Trouble = append(e.Trouble, away)
 		}
 	}
-	e.uncovered = !f.Covered
+	e.uncovered, e.silent = !f.Covered, n.SilentBMC() != nil
 	e.coverage(n, f)
 	e.canCover(n, f)
 	if o := n.Operation; o != nil {

@@ -19,13 +19,13 @@ func (e *Explanation) idle(n *node.Node, f Facts) {
 		e.why += ": " + toldOf(f.Previous, n.LastError)
 		e.canRetry(n, f.Previous, f)
 		if o := f.Previous; o != nil && o.Outcome != node.Succeeded {
-			e.Cause, e.advises = causeOf(n, o), true
+			e.Cause, e.advises = e.causeOf(o), true
 		}
 	}
 	if o := f.Newest; o != nil && o.PowerFailedLately(f.Now) {
 		e.Trouble = append(e.Trouble, fmt.Sprintf("Operation %d (%s) failed at %s: %s", o.ID, o.Kind, text.Moment(*o.EndedAt), told(o.Error)))
 		if !failed {
-			e.Cause, e.advises = causeOf(n, o), true
+			e.Cause, e.advises = e.causeOf(o), true
 		}
 		e.canRetry(n, o, f)
 	}

@@ -45,8 +45,8 @@ var ofReach = []Do{SetPassword, SetAddress, TrustBMC}
 
 // causeOf returns what is to be mended before o, which holds or has ended, is done again: its cause or, if somebody has ended it and
 // the BMC of n is silent, that.
-func causeOf(n *node.Node, o *node.Operation) fault.Code {
-	if n.SilentBMC() != nil && (o.Cause == fault.CancelledByPerson || o.Cause == fault.AbortedByPerson || o.Cause == fault.EndedByForce) {
+func (e *Explanation) causeOf(o *node.Operation) fault.Code {
+	if e.silent && (o.Cause == fault.CancelledByPerson || o.Cause == fault.AbortedByPerson || o.Cause == fault.EndedByForce) {
 		return fault.BMCSilent
 	}
 	return o.Cause
@@ -55,7 +55,7 @@ func causeOf(n *node.Node, o *node.Operation) fault.Code {
 // canMend adds what mends the cause of o, which holds or has ended, unless somebody has done it since. If somebody has ended o
 // because a step took unusually long, that is what is to be mended.
 func (e *Explanation) canMend(n *node.Node, o *node.Operation) {
-	causes, failed := []fault.Code{causeOf(n, o)}, o.EndedAt
+	causes, failed := []fault.Code{e.causeOf(o)}, o.EndedAt
 	for i := range o.Steps {
 		switch s := &o.Steps[i]; {
 		case s.State == node.StepFailed && s.EndedAt != nil:
