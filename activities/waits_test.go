@@ -297,6 +297,37 @@ func TestAnAgentThatHangsIsTold(t *testing.T) {
 	require.Nil(t, r.wait())
 }
 
+// An agent that answers, but not the request that sends its command, is not lost: the step does not promise to begin anew.
+func TestACommandThatIsNotTakenIsToldAsSuch(t *testing.T) {
+	var r *rig
+	api, calls := agentAPI(t, func() *book { return r.book })
+	r = newRig(t, sim.Config{NoInspection: true}, node.KindDeploy, node.Deploying, api,
+		node.Step{Interface: "deploy", Step: "deploy", Source: node.SourceDriver, State: node.StepPending},
+		node.Step{Index: 1, Interface: "deploy", Step: "write_image", Source: node.SourceDriver, State: node.StepPending})
+	r.steps.Image = func(context.Context, string, map[string]any, map[string]any) (agent.ImageInfo, int64, error) {
+		return agent.ImageInfo{ID: "disk.raw", URLs: []string{"http://127.0.0.1:1/disk.raw"}, DiskFormat: "raw"}, 0, nil
+	}
+	r.faults(`{"kind":"hang","command":"write_image"}`)
+	res, err := r.run()
+	require.NoError(t, err)
+	if res.Next == conductor.NextAgent {
+		<-calls
+	}
+	r.steps.Settings.Agent.RequestTimeout = 100 * time.Millisecond
+	var told *node.Wait
+	r.book.onTell = func(_ int, w node.Wait) error {
+		if w.For == node.WaitCommand && w.Unread != "" {
+			told = &w
+			return fault.New(fault.Lost, "enough")
+		}
+		return nil
+	}
+	_, err = r.run()
+	require.ErrorContains(t, err, "enough")
+	require.NotNil(t, told)
+	require.True(t, told.Unanswered)
+}
+
 func TestTheWritingOfAnImageTellsHowMuchIsDone(t *testing.T) {
 	image := make([]byte, 1<<20)
 	sum := sha256.Sum256(image)

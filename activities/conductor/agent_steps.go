@@ -99,7 +99,7 @@ func (t *task) sentCommand(step *node.Step, o agent.Order, lost error) {
 	if w := t.op.StepWait; lost == nil || w == nil || w.For != node.WaitCommand || w.Subject != o.String() || w.Unread == "" {
 		t.waitForCommand(step, o)
 	}
-	if lost != nil {
+	if t.op.StepWait.Unanswered = lost != nil; lost != nil {
 		if t.op.StepWait.Until == nil { // it is sent again until then
 			t.triesUntil(step, node.StallLimit)
 		}
@@ -117,6 +117,7 @@ func (t *task) sawCommand(ctx context.Context, step *node.Step, o agent.Order, d
 		return nil
 	}
 	t.waitForCommand(step, o)
+	t.op.StepWait.Unanswered = false
 	now := time.Now().UTC()
 	if p := d.Found.Progress(); p != nil {
 		t.op.StepWait.Advance(p.Fraction, p.Bytes, now)
@@ -140,6 +141,15 @@ type agentLostError struct {
 func (e *agentLostError) Error() string { return e.err.Error() }
 func (e *agentLostError) Unwrap() error { return e.err }
 
+// lostAgent returns the agentLostError that err is, nil if it is none. Only then may a step begin anew.
+func lostAgent(err error) *agentLostError {
+	var lost *agentLostError
+	if !errors.As(err, &lost) {
+		return nil
+	}
+	return lost
+}
+
 func agentLost(step *node.Step, o agent.Order, err error) error {
 	if issuedOf(step, o) == nil {
 		return err
@@ -151,8 +161,8 @@ func agentLost(step *node.Step, o agent.Order, err error) error {
 // allows it, and reports whether it does. spent means that the step has failed as often
 // as it may.
 func (t *task) restartStep(step *node.Step, err error, spent bool) bool {
-	var lost *agentLostError
-	return errors.As(err, &lost) && (spent || lost.gone) && !t.op.MayLeave(step, node.NotBlocked) && step.Restart(fault.Text(err))
+	lost := lostAgent(err)
+	return lost != nil && (spent || lost.gone) && !t.op.MayLeave(step, node.NotBlocked) && step.Restart(fault.Text(err))
 }
 
 // bootAgain boots the ramdisk again for a step that starts again.

@@ -178,6 +178,7 @@ func (t *task) waitAfterFailure(step *node.Step, err error, pause time.Duration)
 	case step.State != node.StepRunning, step.Restarting:
 		t.arrived()
 	case w != nil && w.For == node.WaitCommand && step.Issued != nil:
+		w.Unanswered = lostAgent(err) == nil
 		t.triesUntil(step, pause)
 		t.missed(err)
 	case isAgentSilence(err) && t.node.Agent != nil:

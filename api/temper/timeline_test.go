@@ -44,12 +44,12 @@ func TestTheTimelineOfAnOperation(t *testing.T) {
 		}
 	}
 	require.Equal(t, []string{"accepted <nil> <nil>", "taken up <nil> c1", "taken over c1 c2", "ended <nil> <nil>"}, what)
-	require.Contains(t, string(b.Last.Body), "in the middle of step deploy.prepare")
+	require.Contains(t, string(b.Last.Body), "took step deploy.prepare over from c1, ")
 	require.Contains(t, string(b.Last.Body), "deploy failed after ")
 
 	b.Get("/temper/v1/nodes/n1/history").Is(200)
 	history := string(b.Last.Body)
-	require.Contains(t, history, "conductor c2 took it over from c1")
+	require.Contains(t, history, "conductor c2 took step deploy.prepare over from c1")
 	require.Contains(t, history, `"operation":"`+id+`"`)
 	b.Get("/temper/v1/operations/4711/timeline").Fails(404)
 	b.Get("/temper/v1/operations/x/timeline").Fails(404)

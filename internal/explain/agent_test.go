@@ -48,6 +48,13 @@ func TestASilentAgentIsToldWithItsAttemptsAndItsEnd(t *testing.T) {
 	require.Contains(t, words, "What to do: "+fault.AgentSilent.Row().Do)
 	require.NotContains(t, words, "retry", "what goes on can't be retried")
 
+	// The agent answers, but not the request that sends the command: its step does not begin anew.
+	o.StepWait.Unanswered = true
+	require.Contains(t, explain.Node(n, f).Story.Sentence, "2 of 5 attempts have failed, and after the last one the step fails")
+	o.Steps[0].Failures = 0
+	require.Contains(t, explain.Node(n, f).Story.Sentence, "the first of 5 attempts sends it again until 03:06:25Z, and after the last one the step fails")
+	o.StepWait.Unanswered, o.Steps[0].Failures = false, 2
+
 	o.Steps[0].Restarts = 1
 	require.Contains(t, explain.Node(n, f).Story.Sentence, "2 of 5 attempts have failed, and after the last one the step fails")
 	o.Steps[0].State, o.Phase, o.Cause = node.StepFailed, node.Holding, fault.AgentSilent

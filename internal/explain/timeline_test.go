@@ -44,7 +44,7 @@ func TestATimelineFoldsWhatIsIdle(t *testing.T) {
 		"14:00:30 taken up by conductor c1, 30 s after accepted",
 		"14:01:00 step deploy.prepare: done in 1 min",
 		"14:03:00 step deploy.deploy begins",
-		"14:04:00 conductor c2 took it over from c1, which gave no sign of this step any more in the middle of step deploy.deploy, 30 s after its last sign of life",
+		"14:04:00 conductor c2 took step deploy.deploy over from c1, which gave no sign of it any more",
 		"14:10:00 2 entries are left out",
 		"14:10:00 2 h 4 min waiting for a conductor",
 		"16:15:00 Temporal was away for 4 min: no orchestrator reached it, and no workflow went on",
@@ -74,4 +74,19 @@ func TestACallIsToldAfterTheBootThatItFollows(t *testing.T) {
 		"14:00:00 deploy accepted", "14:00:10 the ramdisk agent was booted", "14:00:11 0.0 s waiting for the agent's call after boot; the agent called",
 		"14:00:12 conductor c1 took step deploy.deploy up again",
 	}, lines)
+}
+
+// The last sign of life of a conductor is told only where it is that of the process that was lost.
+func TestATakeOverIsToldWithTheTimeOnlyIfThatIsKnown(t *testing.T) {
+	at := time.Date(2026, 11, 22, 14, 0, 0, 0, time.UTC)
+	seen := at.Add(-1100 * time.Millisecond)
+	for words, want := range map[string]string{
+		"replaced": "conductor c2 took step power.off over from c1, which had died (another process has its name now)",
+		"silent":   "conductor c2 took step power.off over from c1, which gave no sign of it any more",
+		"database": "conductor c2 took step power.off over from c1, which could record nothing while PostgreSQL was away",
+		"stopped":  "conductor c2 took step power.off over from c1, which had stopped without handing it over, 1.1 s after its last sign of life",
+	} {
+		e := node.TimelineEntry{At: at, What: node.TimelineTakenOver, Conductor: "c2", Former: "c1", Step: "power.off", Since: &seen, Words: words}
+		require.Equal(t, want, e.Text())
+	}
 }

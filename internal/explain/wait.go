@@ -49,7 +49,7 @@ func stepWait(o *node.Operation, a *node.Agent, now time.Time, away string) *Ste
 		For: w.For, Subject: w.Subject, Sentence: waitSentence(&told, a, now, func(t time.Time) string { return text.Clock(t, now) }),
 		Since: &w.Since, Until: w.Until, Fraction: w.Fraction, EndsAt: w.EndsAt(),
 	}
-	if words := attempts(o); words != "" {
+	if words := attempts(o, now); words != "" {
 		out.Sentence += "; " + words
 	}
 	if w.Until != nil {
@@ -70,13 +70,18 @@ func stepWait(o *node.Operation, a *node.Agent, now time.Time, away string) *Ste
 
 // attempts says how many attempts at the current step of o have failed because its agent is silent, and what happens after the last
 // one; "" if the step does not wait for a silent agent.
-func attempts(o *node.Operation) string {
+func attempts(o *node.Operation, now time.Time) string {
 	w, step := o.LiveWait(), o.CurrentStep()
 	if w == nil || w.Unread == "" || w.For != node.WaitCommand && w.For != node.WaitAgent || step == nil || step.Limit == 0 {
 		return ""
 	}
 	after := "the step fails"
-	if w.For == node.WaitCommand && step.MayBeginAnew() {
+	switch {
+	case w.For != node.WaitCommand:
+	case w.Unanswered && step.Failures == 0 && w.UnreadSince != nil:
+		until := text.Clock(w.UnreadSince.Add(node.StallLimit), now)
+		return fmt.Sprintf("the first of %d attempts sends it again until %s, and after the last one %s", step.Limit, until, after)
+	case !w.Unanswered && step.MayBeginAnew():
 		after = "the agent is booted again, and the step begins anew"
 	}
 	return fmt.Sprintf("%d of %d attempts have failed, and after the last one %s", step.Failures, step.Limit, after)

@@ -117,19 +117,16 @@ const (
 )
 
 func (e TimelineEntry) takenOver() string {
-	how, since := "gave no sign of this step any more", e.after("its last sign of life")
-	if e.Step == "" {
-		how = "gave no sign any more"
-	}
+	how, since := "gave no sign of it any more", "" // its process may give some
 	switch e.Words {
 	case lostReplaced:
-		how = "had died: another process has its name"
+		how = "had died (another process has its name now)" // and perhaps the newest sign of life
 	case lostStopped:
-		how = "had stopped without handing it over"
+		how, since = "had stopped without handing it over", e.after("its last sign of life")
 	case lostDatabase:
-		how, since = "could record nothing while PostgreSQL was away", ""
+		how = "could record nothing while PostgreSQL was away"
 	}
-	return fmt.Sprintf("%s took it over from %s, which %s in the middle of %s%s", ConductorWords(e.Conductor), e.Former, how, e.work(), since)
+	return fmt.Sprintf("%s took %s over from %s, which %s%s", ConductorWords(e.Conductor), e.work(), e.Former, how, since)
 }
 
 // work names what a conductor worked on: the step or, if there is none, the undo of the operation.

@@ -30,7 +30,8 @@ type Wait struct {
 	Took   time.Duration `json:"took,omitempty"`
 	Within time.Duration `json:"within,omitempty"`
 	// Unanswered says that the BMC has not answered the request itself, or not yet. Perhaps it carries it out all the same. It is
-	// false if nobody knows, because who sent the request was interrupted.
+	// false if nobody knows, because who sent the request was interrupted. Of an agent it says that it answers other requests, but
+	// not the one that sends the command, so that the step does not begin anew.
 	Unanswered bool `json:"unanswered,omitempty"`
 
 	// Fraction is how much is done, from 0 to 1; nil = whoever does it does not tell.

@@ -122,7 +122,7 @@ unblocked a conductor`), got)
 			told = append(told, e.Event)
 		}
 	}
-	require.Contains(t, strings.Join(told, "\n"), "conductor c1 took it over from c2, which had died: another process has its name in the middle of step deploy.deploy, ")
+	require.Contains(t, strings.Join(told, "\n"), "conductor c1 took step deploy.deploy over from c2, which had died (another process has its name now)")
 	require.Contains(t, told, "the ramdisk agent was booted")
 	require.Contains(t, told, "the agent called")
 }

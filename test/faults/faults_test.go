@@ -287,7 +287,7 @@ func conductorIsKilled(t *testing.T, l *lab) {
 	require.NoError(t, syscall.Kill(first.Pid(), syscall.SIGKILL))
 	eventually(t, func() error {
 		_, out := l.run(t, "temper operation show "+id)
-		if !strings.Contains(strings.Join(strings.Fields(out), " "), "conductor pair-2 took it over from pair-1, which gave no sign of this step any more in the middle of step deploy.deploy") {
+		if !strings.Contains(strings.Join(strings.Fields(out), " "), "conductor pair-2 took step deploy.deploy over from pair-1, which gave no sign of it any more") {
 			return fmt.Errorf("no hand-over is told: %s", out)
 		}
 		return nil
