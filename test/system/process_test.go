@@ -50,7 +50,7 @@ func TestProcessesMayDieAtAnyTime(t *testing.T) {
 		for _, n := range nodes {
 			took := slices.IndexFunc(n.timeline(l.ids[n]), func(m moment) bool { return m.What == "taken over" && m.Former == victim && m.Conductor != victim })
 			require.GreaterOrEqual(t, took, 0, "%+v", n.timeline(l.ids[n]))
-			require.Contains(t, n.timeline(l.ids[n])[took].Text, "in the middle of step "+n.timeline(l.ids[n])[took].Step)
+			require.Contains(t, n.timeline(l.ids[n])[took].Text, "took step "+n.timeline(l.ids[n])[took].Step+" over from ")
 		}
 	})
 
