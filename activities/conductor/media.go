@@ -67,7 +67,7 @@ func (t *task) setMedia(ctx context.Context, step *node.Step, s bmc.VirtualMedia
 		step.Issued.At = first.At
 	case sent != nil:
 		if ctx.Err() == nil {
-			step.Issued = nil // not sent, or refused
+			step.Issued = first // this one was not sent, or refused
 		}
 		return refusedAs(fault.VirtualMediaRefused, sent)
 	}
