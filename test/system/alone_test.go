@@ -54,7 +54,7 @@ func TestWhatIsStuckIsEndedWithTheDatabaseAlone(t *testing.T) {
 		t.Helper()
 		began := time.Now()
 		what()
-		require.Less(t, time.Since(began), 10*time.Second, "of which Temporal is waited for at most one each time it is told")
+		require.Less(t, time.Since(began), 10*time.Second+slack, "of which Temporal is waited for at most one each time it is told")
 	}
 	atOnce(func() { nodes["cancelled"].cancel(ids["cancelled"]) })
 	now := nodes["cancelled"].cancelled(ids["cancelled"], "deploy failed")
