@@ -139,6 +139,8 @@ func TestAStepWhoseAgentWasLostBeginsAnewOnce(t *testing.T) {
 			b := newBench(t, node.KindClean, node.CleanWait, bmc.PowerOn, direct, plan.Options{DisableRamdisk: true})
 			b.withAgent(c.answer)
 			b.book.op.Steps[0].Step = c.step
+			until := time.Now()
+			b.book.op.UsualUntil, b.book.op.Steps[0].Usual = &until, &node.Usual{MS: 1, Samples: node.EnoughSamples}
 			if c.change != nil {
 				c.change(b)
 			}
@@ -157,10 +159,14 @@ func TestAStepWhoseAgentWasLostBeginsAnewOnce(t *testing.T) {
 			require.True(t, step.Restarting)
 			require.Nil(t, step.Issued)
 			require.Contains(t, step.Note, "begun anew")
+			require.Nil(t, step.Usual, "it says nothing about another boot of the agent")
+			require.Nil(t, b.book.op.UsualUntil)
 			_, err = b.run()
 			require.NoError(t, err, "it waits for another agent")
 			require.Equal(t, []bmc.PowerRequest{bmc.RequestForceOff, bmc.RequestOn}, b.machine.asked)
 			require.Nil(t, b.book.node.Agent, "the old one's word counts no more")
+			require.Nil(t, b.book.op.Steps[0].Usual)
+			require.True(t, b.book.op.StepWait.LateAt.After(time.Now()), "the call has a time of its own")
 		})
 	}
 }

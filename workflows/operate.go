@@ -217,6 +217,7 @@ func (o *operation) undo(ctx workflow.Context, outcome node.Outcome) (node.Failu
 		return node.Failure{Error: fmt.Sprintf("no conductor with driver %s in %s is alive", o.settings.Driver, node.GroupWords(o.settings.Group))}, nil
 	}
 	o.undoing = true
+	o.progress.WaitingFor, o.progress.Until, o.progress.StepWait = "", nil, nil // of the steps
 	o.show(ctx)
 	o.upsertUnlessWell(ctx, outcome)
 	paused, err := o.undoInTime(ctx)

@@ -90,6 +90,26 @@ func TestTheTimesInTheDetailsHaveDates(t *testing.T) {
 	require.NotContains(t, waiting, " ago", "it is read later")
 }
 
+// The undo does not wait for what the step waited for that failed.
+func TestTheDetailsOfAnUndoDoNotTellTheWaitOfTheStep(t *testing.T) {
+	until := time.Date(2036, 11, 22, 23, 31, 30, 0, time.UTC)
+	w := &world{undo: orchestrator.UndoPlan{Needed: true, Covered: true}}
+	env := w.env(t)
+	w.runs = []func() (conductor.StepsResult, error){func() (conductor.StepsResult, error) {
+		return conductor.StepsResult{Next: conductor.NextAgent, Until: &until, StepWait: &node.Wait{For: node.WaitCall, Subject: "deploy.iso", Since: until.Add(-time.Hour), Until: &until}}, nil
+	}}
+	w.waitStates = []orchestrator.WaitState{{WaitingFor: "the agent's call", Until: &until}, {EndAsked: true}}
+	var undoing string
+	w.undos = []func() (conductor.UndoResult, error){func() (conductor.UndoResult, error) {
+		undoing = details(t, env)
+		return conductor.UndoResult{}, nil
+	}}
+	env.ExecuteWorkflow(workflows.Operate, workflows.Input{Operation: 1, Node: "n", Kind: node.KindDeploy})
+	require.Contains(t, undoing, "is cancelling")
+	require.NotContains(t, undoing, "23:31:30", "until when the agent was awaited")
+	require.NotContains(t, undoing, "deploy.iso")
+}
+
 // The time at which an operation fails that no conductor takes is not told as that of its next step.
 func TestTheDetailsSayWhenAnOperationWithoutAConductorFails(t *testing.T) {
 	until := time.Date(2036, 11, 23, 0, 31, 30, 0, time.UTC)

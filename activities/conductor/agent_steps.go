@@ -162,7 +162,11 @@ func agentLost(step *node.Step, o agent.Order, err error) error {
 // as it may.
 func (t *task) restartStep(step *node.Step, err error, spent bool) bool {
 	lost := lostAgent(err)
-	return lost != nil && (spent || lost.gone) && !t.op.MayLeave(step, node.NotBlocked) && step.Restart(fault.Text(err))
+	if lost == nil || !spent && !lost.gone || t.op.MayLeave(step, node.NotBlocked) || !step.Restart(fault.Text(err)) {
+		return false
+	}
+	t.op.ExpectAnew(step, time.Now().UTC())
+	return true
 }
 
 // bootAgain boots the ramdisk again for a step that starts again.
@@ -172,6 +176,7 @@ func (t *task) bootAgain(ctx context.Context, step *node.Step) (outcome, error) 
 		return o, err
 	}
 	step.Restarting, step.Phase = false, ""
+	t.op.ExpectAnew(step, time.Now().UTC())
 	return done, t.save(ctx)
 }
 

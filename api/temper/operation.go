@@ -2,6 +2,7 @@ package temper
 
 import (
 	"cmp"
+	"context"
 	"net/http"
 	"net/url"
 	"slices"
@@ -40,6 +41,7 @@ type shownOperation struct {
 	AtLimit      any                `json:"at_limit"`
 	UsualUntil   any                `json:"usual_until"`
 	PastUsual    bool               `json:"past_usual"`
+	Usual        any                `json:"usual"`
 	StepWait     any                `json:"step_wait"`
 	Pause        any                `json:"temporal_pause"`
 	Asked        any                `json:"asked"`
@@ -126,14 +128,30 @@ func stepWaitOf(o *node.Operation, a *node.Agent, now time.Time) any {
 	}
 }
 
+// showOperation shows an operation that somebody has just changed.
 func (s *Server) showOperation(o *node.Operation, fl *intent.Fleet) shownOperation {
+	return s.showOperationIn(o, fl, explain.System{})
+}
+
+// outageOf returns the parts of Temper if one of the operations has gone on for unusually long, so that they decide whether that is
+// unusual. Otherwise they are not asked, and nothing is known of them.
+func (s *Server) outageOf(ctx context.Context, ops ...node.Operation) explain.System {
+	if slices.ContainsFunc(ops, func(o node.Operation) bool { return o.PastUsual(s.Now()) }) {
+		return s.system(ctx, false)
+	}
+	return explain.System{}
+}
+
+// showOperationIn shows an operation while the parts of Temper are as system says.
+func (s *Server) showOperationIn(o *node.Operation, fl *intent.Fleet, system explain.System) shownOperation {
+	facts := explain.Facts{Now: s.Now(), Fleet: fl.All, System: system}
 	out := shownOperation{
 		ID: strconv.FormatInt(o.ID, 10), NodeUUID: o.NodeUUID, Kind: o.Kind, State: o.State(),
 		Outcome: format.OrNull(string(o.Outcome)), Error: format.OrNull(explain.OperationError(o)), Cause: format.OrNull(string(o.Cause)), RequestedBy: format.OrNull(o.RequestedBy),
 		AcceptedAt: format.Timestamp(&o.AcceptedAt), BegunAt: format.Timestamp(o.BegunAt), EndedAt: format.Timestamp(o.EndedAt),
 		WorkflowID: node.WorkflowID(o.NodeUUID, o.Kind, o.ID), RunID: format.OrNull(o.RunID), WorkflowURL: format.OrNull(s.WorkflowURL(o)),
 		Conductor: format.OrNull(o.Conductor), WaitingFor: format.OrNull(fl.WaitingFor(o)), WaitingUntil: format.Timestamp(o.WaitingUntil), AtLimit: format.OrNull(explain.AtLimit(o, s.Now())),
-		UsualUntil: format.Timestamp(o.UsualUntil), PastUsual: o.PastUsual(s.Now()),
+		UsualUntil: format.Timestamp(o.UsualUntil), PastUsual: explain.PastUsual(o, facts), Usual: format.OrNull(explain.UsualTime(o, facts)),
 		Asked: format.OrNull(string(o.Asked)), AskedBy: format.OrNull(o.AskedBy), AskedReason: format.OrNull(o.AskedReason),
 		PowerTarget: format.OrNull(string(o.PowerTarget)), Steps: make([]shownOpsStep, 0, len(o.Steps)),
 		OnFailure: cmp.Or(o.OnFailure, node.FailOnFailure), Choices: []node.Action{}, Decisions: []shownDecision{},
@@ -228,9 +246,10 @@ func (s *Server) listOperations(c *gin.Context) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
+	system := s.outageOf(c.Request.Context(), ops...)
 	return http.StatusOK, format.Collection[node.Operation]{
 		Name: "operations", Path: "/temper/v1/operations", Marker: func(o *node.Operation) string { return strconv.FormatInt(o.ID, 10) },
-		Show: func(o *node.Operation) any { return s.showOperation(o, fl) },
+		Show: func(o *node.Operation) any { return s.showOperationIn(o, fl, system) },
 	}.Body(q, p, ops), nil
 }
 
@@ -256,7 +275,7 @@ func (s *Server) getOperation(c *gin.Context) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	out := s.showOperation(o, fl)
+	out := s.showOperationIn(o, fl, s.outageOf(c.Request.Context(), *o))
 	if w := o.LiveWait(); w != nil && w.For == node.WaitCall {
 		if n, err := s.Store.Node(c.Request.Context(), o.NodeUUID); err == nil { // else nothing is said of the agent's calls
 			out.StepWait = stepWaitOf(o, n.Agent, s.Now())

@@ -71,7 +71,7 @@ func operationFields(o *client.Operation, now time.Time) table.Table {
 		{"took", table.Elapsed(o.AcceptedAt, o.EndedAt, now)},
 		{"conductor", o.Conductor},
 		{"waiting until", waitingUntil(o)},
-		{"usual time", describeUsual(o, now)},
+		{"usual time", o.Usual},
 		{"step", stepWait(o)},
 		{"on failure", o.OnFailure},
 		{"retry of", o.RetryOf},
@@ -143,26 +143,6 @@ func timelineTable(o *client.Operation, timeline []client.Moment) table.Table {
 		g.Add(table.Time(m.At), table.Elapsed(o.AcceptedAt, m.At, time.Time{}), withoutError(m.Text, o))
 	}
 	return g
-}
-
-// describeUsual says how long the current step has run and how long it usually takes, or "" if that is not known.
-func describeUsual(o *client.Operation, now time.Time) string {
-	step := o.Current()
-	if o.Ended() || step == nil || step.StartedAt == nil {
-		return ""
-	}
-	usual, known := usualOf(step.Expectation)
-	if !known {
-		return ""
-	}
-	words := fmt.Sprintf("step %s has just begun; %s", step.Name(), usual.Words())
-	if now.Sub(*step.StartedAt) >= time.Second {
-		words = fmt.Sprintf("step %s runs for %s; %s", step.Name(), table.Elapsed(step.StartedAt, nil, now), usual.Words())
-	}
-	if o.PastUsual {
-		words = "unusually long: " + words
-	}
-	return words
 }
 
 // describeRequest says what is asked of an operation, by whom and why. It is "" once the request is done.

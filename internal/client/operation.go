@@ -33,6 +33,7 @@ type Operation struct {
 	AtLimit      string     `json:"at_limit"`       // what happens at WaitingUntil if what it waits for has not come; "" = it has no limit
 	UsualUntil   *time.Time `json:"usual_until"`    // after this its current step takes unusually long; nil = not known
 	PastUsual    bool       `json:"past_usual"`     // its current step takes unusually long
+	Usual        string     `json:"usual"`          // how long its current step has run and usually takes; "" = no step runs, or it is not known
 	StepWait     *StepWait  `json:"step_wait"`      // what its running step waits for; nil = not known
 	Pause        *Pause     `json:"temporal_pause"` // nil = not paused in Temporal
 	Asked        string     `json:"asked"`          // what somebody requested of it: cancel, abort, delete, unhold, power

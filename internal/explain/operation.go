@@ -131,7 +131,7 @@ func (e *Explanation) working(n *node.Node, o *node.Operation, f Facts) {
 		e.lostConductor(n, o, f)
 	}
 	e.Now, e.Next = e.nowAndNext(n, o)
-	e.usual(n, o)
+	e.usual(n, o, f)
 	if step := o.CurrentStep(); step != nil && o.Blocked == node.BlockedDeaths {
 		e.Trouble = append(e.Trouble, told(step.LastError))
 		e.Next, e.exact = "another try of step "+step.Name(), true

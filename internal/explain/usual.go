@@ -11,20 +11,57 @@ import (
 // unusual begins the sentence about a step that takes unusually long.
 const unusual = "It takes unusually long: "
 
-// usual says how long the current step of o has run and how long it usually takes. If it takes
-// unusually long, that is trouble.
-func (e *Explanation) usual(n *node.Node, o *node.Operation) {
-	step := o.CurrentStep()
-	if e.interrupted || step == nil || step.StartedAt == nil || step.State != node.StepRunning && step.State != node.StepWaiting {
-		return
+// UsualTime says how long the current step of o has run, how long it usually takes and whether that is unusually long; "" if no step
+// runs, or nobody knows. It needs the Now, the Fleet and the System of f.
+func UsualTime(o *node.Operation, f Facts) string {
+	runs, usually := yardstick(o, f)
+	switch {
+	case usually == "":
+		return ""
+	case PastUsual(o, f):
+		return "unusually long: " + runs + "; " + usually
 	}
-	runs := fmt.Sprintf("step %s has just begun", step.Name())
-	if ran := text.Ago(e.now, *step.StartedAt); ran > 0 {
+	return runs + "; " + usually
+}
+
+// PastUsual reports whether the current step of o takes unusually long. What takes long while nothing can go on is not unusual.
+func PastUsual(o *node.Operation, f Facts) bool {
+	return o.PastUsual(f.Now) && !interrupted(o, f) && f.System.awayBriefly() == ""
+}
+
+// yardstick says how long the current step of o has run and how long it usually takes. runs is "" if no step runs, usually if
+// nobody knows.
+func yardstick(o *node.Operation, f Facts) (runs, usually string) {
+	step := o.CurrentStep()
+	if o.Phase != node.Running && o.Phase != node.Waiting || o.Blocked != node.NotBlocked || o.TemporalPause != nil || interrupted(o, f) ||
+		step == nil || step.StartedAt == nil || step.State != node.StepRunning && step.State != node.StepWaiting {
+		return "", ""
+	}
+	ran := text.Ago(f.Now, *step.StartedAt)
+	switch {
+	case step.Restarts > 0 && step.Usual != nil: // only its new beginning is measured
+		runs = fmt.Sprintf("step %s was begun anew", step.Name())
+	case ran > 0:
 		runs = fmt.Sprintf("step %s runs for %s", step.Name(), text.Duration(ran))
+	default:
+		runs = fmt.Sprintf("step %s has just begun", step.Name())
 	}
 	if step.Usual != nil {
-		e.usually = step.Usual.Words()
-		e.Usual = runs + "; " + e.usually
+		usually = step.Usual.Words()
+	}
+	return runs, usually
+}
+
+// usual explains how long the current step of o has run and how long it usually takes. If it takes
+// unusually long, that is trouble.
+func (e *Explanation) usual(n *node.Node, o *node.Operation, f Facts) {
+	runs, usually := yardstick(o, f)
+	if runs == "" {
+		return
+	}
+	step := o.CurrentStep()
+	if usually != "" {
+		e.usually, e.Usual = usually, runs+"; "+usually
 	}
 	if e.away != "" { // what takes long is that nothing goes on
 		return

@@ -61,7 +61,7 @@ func stepWait(o *node.Operation, a *node.Agent, now time.Time, away string) *Ste
 	if w.For == node.WaitCall {
 		out.Seen = seenOfAgent(a)
 	}
-	if w.Rate > 0 {
+	if w.Rate > 0 && !w.StandsStill() {
 		rate := w.Rate
 		out.Rate = &rate
 	}
@@ -138,7 +138,7 @@ func WaitSentence(w *node.Wait, a *node.Agent, format func(time.Time) string) st
 			sent = w.Subject + " was sent"
 		}
 		add("%s to the agent at %s", sent, format(w.Since))
-		parts = append(parts, looked(w, "the agent", done(w), wasDone(w), at)...)
+		parts = append(parts, looked(w, "the agent", done(w, at), wasDone(w), at)...)
 		switch {
 		case w.Unread != "" && a != nil && a.LastHeartbeatAt != nil:
 			add("it called last at %s", at(a.LastHeartbeatAt))
@@ -228,12 +228,15 @@ func slowness(w *node.Wait) string {
 }
 
 // done says how much of a command is done.
-func done(w *node.Wait) string {
+func done(w *node.Wait, at func(*time.Time) string) string {
 	if w.Fraction == nil {
 		return "says " + w.Seen + " and does not tell how much is done"
 	}
 	words := fmt.Sprintf("has done %.0f %%", *w.Fraction*100)
-	if w.Rate > 0 {
+	switch {
+	case w.StandsStill():
+		words += ", and no more since " + at(w.AdvancedAt)
+	case w.Rate > 0:
 		words += ", " + text.Size(w.Rate) + "/s"
 	}
 	return words

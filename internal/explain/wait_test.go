@@ -54,12 +54,15 @@ func TestAWaitThatDoesNotHoldIsNotTold(t *testing.T) {
 	}
 	require.NotNil(t, explain.Wait(o(func(*node.Operation) {}), nil, at))
 	for name, change := range map[string]func(*node.Operation){
-		"it waits for a conductor":    func(o *node.Operation) { o.Phase, o.Blocked = node.Waiting, node.BlockedNoConductor },
-		"it is paused in Temporal":    func(o *node.Operation) { o.TemporalPause = &node.Pause{} },
-		"it holds":                    func(o *node.Operation) { o.Phase, o.Steps[0].State = node.Holding, node.StepFailed },
-		"its step has not begun":      func(o *node.Operation) { o.Steps[0].State = node.StepPending },
-		"its steps are over":          func(o *node.Operation) { o.Steps[0].State = node.StepDone },
-		"nobody has said anything":    func(o *node.Operation) { o.StepWait = nil },
+		"it waits for a conductor": func(o *node.Operation) { o.Phase, o.Blocked = node.Waiting, node.BlockedNoConductor },
+		"it is paused in Temporal": func(o *node.Operation) { o.TemporalPause = &node.Pause{} },
+		"it holds":                 func(o *node.Operation) { o.Phase, o.Steps[0].State = node.Holding, node.StepFailed },
+		"its step has not begun":   func(o *node.Operation) { o.Steps[0].State = node.StepPending },
+		"its steps are over":       func(o *node.Operation) { o.Steps[0].State = node.StepDone },
+		"nobody has said anything": func(o *node.Operation) { o.StepWait = nil },
+		"its end was asked for": func(o *node.Operation) {
+			o.Phase, o.Steps[0].State, o.Asked = node.Waiting, node.StepWaiting, node.AskCancel
+		},
 		"it has ended, and still has": func(o *node.Operation) { o.Phase = node.Ended },
 	} {
 		require.Nil(t, explain.Wait(o(change), nil, at), name)
@@ -86,6 +89,24 @@ func TestProgressHasARateAndAnEnd(t *testing.T) {
 	look(40*time.Second, 0.1, 100e6)
 	require.Nil(t, w.EndsAt())
 	require.Zero(t, w.Rate)
+}
+
+// The smoothed rate falls slowly to one byte a second; what stands still is told with since when it does.
+func TestWhatStandsStillHasNoRate(t *testing.T) {
+	at := time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)
+	w := &node.Wait{For: node.WaitCommand, Subject: "deploy.write_image", Since: at}
+	for after := 10 * time.Second; after <= 50*time.Second; after += 10 * time.Second {
+		w.Advance(0.25, 480e6, at.Add(after))
+		w.Saw("RUNNING", at.Add(after))
+	}
+	o := &node.Operation{Phase: node.Running, StepWait: w, Steps: []node.Step{{Interface: "deploy", Step: node.StepWriteImage, State: node.StepRunning}}}
+	told := explain.Wait(o, nil, at.Add(time.Minute))
+	require.Equal(t, "sent to the agent at 03:04:05Z; the agent has done 25 %, and no more since 03:04:15Z", told.Sentence)
+	require.Nil(t, told.Rate)
+	require.Nil(t, told.EndsAt)
+	w.Advance(0.5, 960e6, at.Add(time.Minute))
+	w.Saw("RUNNING", at.Add(time.Minute))
+	require.NotNil(t, explain.Wait(o, nil, at.Add(time.Minute)).Rate)
 }
 
 func TestThePowerWords(t *testing.T) {

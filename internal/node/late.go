@@ -21,6 +21,9 @@ const (
 
 // ExpectedWithin returns after how long s takes unusually long, and false if nobody can say.
 func (s *Step) ExpectedWithin() (time.Duration, bool) {
+	if s.Restarting { // its agent is booted once more
+		return 0, false
+	}
 	if s.Usual != nil {
 		if within, enough := s.Usual.LateAfter(); enough {
 			return within, true

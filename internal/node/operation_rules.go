@@ -82,7 +82,7 @@ var OperationRules = []OperationRule{
 	{OpArrive, []Phase{Waiting}, Running, "", "waiting_for, waiting_until and stalled are cleared"},
 	{OpDecide, []Phase{Holding}, Running, "retry or skip", "decisions, the claim, the step; waiting_for, error, cause and an unhold that was asked for are cleared"},
 	{OpDecide, []Phase{Holding}, Undoing, "abort", "decisions, the claim, asked; waiting_for, error and cause are cleared"},
-	{OpFail, begun, "", "", "undo; error and cause, if it has failed, else they are cleared"},
+	{OpFail, begun, "", "", "undo; error and cause, if it has failed, else they are cleared; usual_until and step_wait are cleared"},
 	{OpAdopt, []Phase{Running, Waiting, Holding}, "", "nothing waits for a decision", "run_id, the claim"},
 	{OpAdopt, []Phase{Holding, Undoing}, Running, "after a reset, at a step that failed or in the undo", "run_id, the claim; waiting_for, error and cause are cleared"},
 

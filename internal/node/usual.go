@@ -66,7 +66,16 @@ func (o *Operation) Expect(step *Step, now time.Time) {
 	if step.State == StepRunning && !o.interrupted(step) {
 		return
 	}
+	o.ExpectAnew(step, now)
+}
+
+// ExpectAnew is Expect for a step that was begun before, but does all of its work from now on. Nothing is expected of a step that
+// boots its agent once more: how long the step usually takes says nothing about that.
+func (o *Operation) ExpectAnew(step *Step, now time.Time) {
 	step.Usual, o.UsualUntil = nil, nil
+	if step.Restarting {
+		return
+	}
 	if usual, known := o.UsualTimes[step.Name()]; known {
 		step.Usual = &usual
 	}

@@ -159,9 +159,17 @@ func smooth(before, now float64) float64 {
 // longestEnd is how far ahead an end is told: what has nearly stopped ends at no time that anybody could plan with.
 const longestEnd = 7 * 24 * time.Hour
 
+// stillAfter is how long looks have to show nothing new until a speed is told no more: smoothed, it falls to zero only slowly.
+const stillAfter = 30 * time.Second
+
+// StandsStill reports whether the last look has shown no more than those of a while before it, so that no speed is true.
+func (w *Wait) StandsStill() bool {
+	return w.AdvancedAt != nil && w.SeenAt != nil && w.SeenAt.Sub(*w.AdvancedAt) >= stillAfter
+}
+
 // EndsAt is when it ends if it goes on at the same speed; nil = not known.
 func (w *Wait) EndsAt() *time.Time {
-	if w.Fraction == nil || w.SeenAt == nil || w.Speed <= 0 {
+	if w.Fraction == nil || w.SeenAt == nil || w.Speed <= 0 || w.StandsStill() {
 		return nil
 	}
 	left := (1 - *w.Fraction) / w.Speed
@@ -180,6 +188,8 @@ func (o *Operation) LiveWait() *Wait {
 	case o.Phase == Undoing:
 		return o.StepWait
 	case o.Phase != Running && o.Phase != Waiting:
+		return nil
+	case o.Phase == Waiting && o.Asked.Ends(): // nobody is at work, and what was waited for matters no more
 		return nil
 	case step == nil || step.State != StepRunning && step.State != StepWaiting:
 		return nil

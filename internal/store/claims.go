@@ -130,12 +130,8 @@ func (s *Store) HandOver(ctx context.Context, id int64, c node.Claim, p *node.Pa
 	return err
 }
 
-const setUndoSQL = `
-UPDATE operations SET undo = @undo, error = nullif(@error, ''), cause = nullif(@cause, '')
- WHERE id = @id AND run_id = @run AND ended_at IS NULL`
-
 // SetUndo records, for the workflow, what has to be undone when the operation ends, and why it ends
-// if it has failed. It returns fault.Lost if the operation belongs to another run or has ended.
+// if it has failed. What a step waited for is forgotten, because the undo waits for other things. It returns fault.Lost if the operation belongs to another run or has ended.
 func (s *Store) SetUndo(ctx context.Context, id int64, runID string, undo []node.Undo, why node.Failure) error {
 	var d dicts
 	why = node.Failure{Error: failure(why.Error), Cause: why.Cause}.Complete() // an error of characters that the database can't store is none

@@ -119,6 +119,11 @@ const saveRequestSQL = `request AS (
 		until = CASE WHEN @request_changed THEN excluded.until ELSE q.until END,
 		answer_within = coalesce(nullif(excluded.answer_within, 0), q.answer_within))`
 
+// setUndoSQL writes what is to be undone, and forgets what a step waited for.
+const setUndoSQL = `
+UPDATE operations SET undo = @undo, error = nullif(@error, ''), cause = nullif(@cause, ''), usual_until = NULL, step_wait = NULL
+ WHERE id = @id AND run_id = @run AND ended_at IS NULL`
+
 // tellWaitSQL writes what a running step waits for, and nothing else: it locks no row but the operation's.
 const tellWaitSQL = `
 UPDATE operations o SET step_wait = @step_wait

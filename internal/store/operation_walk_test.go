@@ -272,6 +272,7 @@ func (w *walk) fail() {
 	why := []node.Failure{{}, {Error: "no answer", Cause: fault.BMCSilent}}[w.IntN(2)]
 	w.fine(w.s.SetUndo(w.Context(), w.want.ID, w.want.RunID, []node.Undo{node.UndoPowerOff}, why))
 	w.want.Fail(why)
+	w.want.UsualUntil, w.want.StepWait = nil, nil
 	w.happened(node.OpFail, why)
 }
 
