@@ -51,7 +51,7 @@ const (
 	patience = 90 * time.Second
 	// slack is what a busy machine may add to a promised time: the promise shows in `make bench` and the crash matrix.
 	slack = 20 * time.Second
-	look     = 100 * time.Millisecond
+	look  = 100 * time.Millisecond
 )
 
 // stack is a running `temper dev`.
