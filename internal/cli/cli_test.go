@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -378,6 +379,27 @@ func TestAnAnswerThatDoesNotComeIsExplainedMeanwhile(t *testing.T) {
 			require.NoError(t, execute(t.Context(), []string{"node", "list"}, strings.NewReader(""), io.Discard, errs))
 			require.Regexp(t, "^temper: "+c.want+`\n$`, errs.String())
 		})
+	}
+}
+
+// An error that one part has caused does not come with what to check of another one.
+func TestAnErrorIsToldWithThePartThatCausedIt(t *testing.T) {
+	for code, want := range map[fault.Code][]string{
+		fault.DatabaseUnavailable: {"postgresql"}, fault.TemporalUnavailable: {"temporal"}, fault.ServiceUnavailable: {"postgresql", "temporal", "clocks"},
+	} {
+		api := serving(t, func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/temper/v1/status" {
+				_, _ = io.WriteString(w, `{"ok":false,"parts":[{"name":"postgresql","ok":false,"message":"P"},{"name":"temporal","ok":false,"message":"T"},{"name":"clocks","ok":false,"message":"C"}]}`)
+				return
+			}
+			w.WriteHeader(http.StatusServiceUnavailable)
+			_, _ = w.Write(faultOf("no", code))
+		})
+		got := ask(t, api, "", "node", "maintenance", "set", "n1")
+		require.Error(t, got.failed)
+		for _, part := range []string{"postgresql", "temporal", "clocks"} {
+			require.Equal(t, slices.Contains(want, part), strings.Contains(got.failed.Error(), "\n  "+part+": "), "%s: %s", code, got.failed)
+		}
 	}
 }
 

@@ -140,6 +140,14 @@ func stateOf(p client.Part) string {
 	return "BROKEN"
 }
 
+// concerned are the parts of Temper that can have caused an error of that code; of any other code, each part can.
+var concerned = map[fault.Code][]string{
+	fault.DatabaseUnavailable: {client.PartPostgreSQL},
+	fault.RequestInDoubt:      {client.PartPostgreSQL},
+	fault.TemporalUnavailable: client.PartsOfProgress,
+	fault.DecisionUnconfirmed: client.PartsOfProgress,
+}
+
 // withBrokenParts adds to an error that some part of Temper may have caused which part is broken, and what still works. It asks the API
 // once, unless late knows: then it adds only what late has not told.
 func (s *session) withBrokenParts(ctx context.Context, late *delay, err error) error {
@@ -150,6 +158,7 @@ func (s *session) withBrokenParts(ctx context.Context, late *delay, err error) e
 		return err
 	}
 	broken, told := late.told()
+	to := concerned[code]
 	if !told {
 		st, failed := s.Status(ctx)
 		if failed != nil {
@@ -159,6 +168,9 @@ func (s *session) withBrokenParts(ctx context.Context, late *delay, err error) e
 	}
 	var lines []string
 	for _, p := range broken {
+		if to != nil && !slices.Contains(to, p.Name) {
+			continue
+		}
 		what := p.Name + ":"
 		if !told {
 			what = sentenceOf(p) + ";"

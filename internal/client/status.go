@@ -40,6 +40,9 @@ type Part struct {
 // Broken reports whether it is known that something is wrong with the part.
 func (p Part) Broken() bool { return p.OK != nil && !*p.OK }
 
+// PartPostgreSQL is the name of the part without which the API can answer nothing.
+const PartPostgreSQL = "postgresql"
+
 // PartsOfProgress are the names of the parts without which no operation goes on, although the API accepts requests.
 var PartsOfProgress = []string{"temporal", "orchestrators"}
 

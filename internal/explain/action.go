@@ -44,6 +44,7 @@ const (
 	Decide           Do = "decide"                // about the step that failed: Action.Decision
 	SayTemporalLost  Do = "say that Temporal has lost its data"
 
+	ShowStatus     Do = "show which parts of Temper are broken"
 	ListNeedy      Do = "list the nodes that need a person for one reason"
 	ListNodes      Do = "list the nodes"
 	ListPorts      Do = "list the ports"
@@ -83,8 +84,14 @@ func (e *Explanation) can(a Action) {
 	}
 }
 
-// canDecide adds the decisions that o's failed step allows.
+// canDecide adds the decisions that o's failed step allows. Its workflow takes them, so without Temporal or an orchestrator they
+// would be refused.
 func (e *Explanation) canDecide(o *node.Operation, step *node.Step) {
+	if e.away != "" {
+		e.Notes = append(e.Notes, "A decision is possible when that is mended ("+e.away+")")
+		e.can(Action{Do: ShowStatus})
+		return
+	}
 	for _, a := range step.Choices() {
 		e.can(Action{Do: Decide, Operation: o.ID, Decision: a})
 	}

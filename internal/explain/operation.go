@@ -117,7 +117,9 @@ func (e *Explanation) paused(n *node.Node, o *node.Operation, p *node.Pause) {
 	e.Trouble = append(e.Trouble, fmt.Sprintf("It is %s; %s, and its time limits stop meanwhile", p.Words(), effect))
 	e.WaitingFor, e.NextAt = "", nil
 	e.Next = e.next(n, o, o.CurrentStep()) + ", when somebody lets it go on"
-	e.can(Action{Do: UnpauseOperation, Operation: o.ID})
+	if e.away == "" { // Temporal ends the pause
+		e.can(Action{Do: UnpauseOperation, Operation: o.ID})
+	}
 	if step := o.Undecided(); step != nil {
 		e.canDecide(o, step)
 	}

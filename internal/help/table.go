@@ -23,6 +23,7 @@ type row struct {
 // rows is the table of actions.
 var rows = map[explain.Do]row{
 	explain.ExplainNode:  {"node why {node}", "says what happens to it", http.MethodGet, "/temper/v1/nodes/{node}/why", nil},
+	explain.ShowStatus:   {"status", "shows which part of Temper is broken, and what to check", http.MethodGet, "/temper/v1/status", nil},
 	explain.ValidateNode: {"node validate {node}", "shows what is missing", http.MethodGet, "/v1/nodes/{node}/validate", nil},
 	explain.ShowHealth:   {"node health {node}", "shows which parts are wrong", http.MethodGet, "/temper/v1/nodes/{node}/health", nil},
 	explain.ShowConsole:  {"node console show {node}", "shows who holds its console, and what is wrong", http.MethodGet, "/temper/v1/nodes/{node}/console", nil},
