@@ -27,27 +27,32 @@ var made = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // Server serves the files. The zero value has no files.
 type Server struct {
-	files map[string][]byte
+	files   map[string][]byte
+	digests map[string]string // of the files, in hex
 }
 
 // New generates the files. diskBytes is the size of the disk image.
 func New(seed int64, diskBytes int) *Server {
-	s := &Server{files: map[string][]byte{ISO: iso(), Disk: disk(seed, diskBytes)}}
+	s := &Server{files: map[string][]byte{}, digests: map[string]string{}}
+	s.add(ISO, iso())
+	s.add(Disk, disk(seed, diskBytes))
 	var sums strings.Builder
 	for _, name := range []string{ISO, Disk} {
 		line := s.SHA256(name) + "  " + name + "\n"
-		s.files[name+".sha256"] = []byte(line)
+		s.add(name+".sha256", []byte(line))
 		sums.WriteString(line)
 	}
-	s.files[Sums] = []byte(sums.String())
+	s.add(Sums, []byte(sums.String()))
 	return s
 }
 
-// SHA256 returns a file's digest in hex.
-func (s *Server) SHA256(name string) string {
-	sum := sha256.Sum256(s.files[name])
-	return hex.EncodeToString(sum[:])
+func (s *Server) add(name string, content []byte) {
+	sum := sha256.Sum256(content)
+	s.files[name], s.digests[name] = content, hex.EncodeToString(sum[:])
 }
+
+// SHA256 returns a file's digest in hex, "" if there is no such file.
+func (s *Server) SHA256(name string) string { return s.digests[name] }
 
 // ServeHTTP answers GET and HEAD, also of ranges. The path is a file's name; an empty path
 // returns the list of names.
