@@ -57,7 +57,7 @@ func (b *book) BMCSilent(_ context.Context, _ int64, s node.BMCSilence, pause ti
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	now := time.Now()
-	s.Since, s.AskedAt, s.NextAt = now, now, now.Add(pause)
+	s.AskedAt, s.NextAt, s.Asking = now, now.Add(pause), false
 	if b.silence != nil && b.silence.BMC == s.BMC {
 		s.Since = b.silence.Since
 	}
@@ -75,6 +75,7 @@ func (b *book) AskSilentBMC(_ context.Context, bmc, conductor string, within tim
 	if left := time.Until(s.NextAt); left > 0 && !now {
 		return left, nil
 	}
+	s.Asking = true
 	s.AskedAt, s.AskedBy, s.NextAt = time.Now(), conductor, time.Now().Add(within)
 	return 0, nil
 }

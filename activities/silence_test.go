@@ -414,4 +414,6 @@ func TestWatchingEndsWhenTheBMCStaysSilent(t *testing.T) {
 	require.False(t, final(err))
 	require.Equal(t, "the BMC to answer again", b.book.op.WaitingFor)
 	require.NotNil(t, b.book.op.Steps[0].Issued, "its effect is read when the BMC answers")
+	require.WithinDuration(t, long, b.book.silence.Since, 0, "a silence begins with the first look that got no answer")
+	require.WithinDuration(t, long, *b.book.op.StepWait.UnreadSince, 0, "and the step tells the same")
 }

@@ -146,7 +146,7 @@ func TestASlowPowerChangeTellsWhatTheBMCSays(t *testing.T) {
 	require.WithinDuration(t, first.Since.Add(time.Hour), *first.Until, time.Minute)
 	clock := func(at time.Time) string { return at.UTC().Format("15:04:05") }
 	require.Equal(t, "power off asked at "+clock(first.Since)+"; the BMC still says PoweringOff; looked at again every "+
-		r.steps.Settings.PowerPoll.String()+"; gives up at "+clock(*first.Until), explain.WaitSentence(first, nil, clock))
+		r.steps.Settings.PowerPoll.String()+"; attempt 1 of 5 ends at "+clock(*first.Until)+", then it is tried again", explain.WaitSentence(first, nil, clock))
 
 	// The next conductor goes on telling of the same request.
 	r.steps.Settings.Conductor = "c2"

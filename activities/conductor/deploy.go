@@ -151,7 +151,7 @@ func (t *task) powerOffByAgent(ctx context.Context, step *node.Step, s bmc.Power
 		since = step.Issued.At
 	}
 	until := since.Add(agentPowerOff)
-	seen, err := t.watchPower(ctx, s, bmc.PowerOff, since, until, t.givesUp(until, t.Settings.PowerTimeout))
+	seen, err := t.watchPower(ctx, s, bmc.PowerOff, until, t.powerWait(step, bmc.PowerOff, since, t.givesUp(until, t.Settings.PowerTimeout), t.Settings.PowerTimeout))
 	if err != nil || seen {
 		return err
 	}

@@ -142,7 +142,9 @@ func (t *task) ownMedium(ctx context.Context, step *node.Step, s bmc.VirtualMedi
 func (t *task) watchMedia(ctx context.Context, step *node.Step, s bmc.VirtualMedia, name string, until time.Time, wanted func(bmc.Media) bool) (bool, error) {
 	until = until.UTC()
 	next, told := backoff(t.Settings.MediaPoll), false
-	t.waitFor(node.Wait{For: node.WaitMedium, Subject: name, Since: step.Issued.At, Until: &until, Every: t.Settings.MediaPoll})
+	w := node.Wait{For: node.WaitMedium, Subject: name, Since: step.Issued.At, Until: &until, Every: t.Settings.MediaPoll}
+	t.attempt(&w, step)
+	t.waitFor(w)
 	var heard *events
 	defer func() { heard.end(ctx) }()
 	for {

@@ -16,6 +16,15 @@ import (
 // hardware, its own network may be the cause; if three can't, it is the hardware.
 const maxPerRound = 3
 
+// round returns how many conductors try a step in one round.
+func (t *task) round(ctx context.Context) int {
+	hosts, err := t.Store.Covering(ctx, t.node.UUID)
+	if err != nil {
+		return maxPerRound
+	}
+	return min(max(len(hosts), 1), maxPerRound)
+}
+
 // noAnswer reports whether err means that the hardware did not answer, and not that this
 // process is stopping.
 func noAnswer(ctx context.Context, err error) bool {
@@ -53,11 +62,12 @@ func (t *task) handToAnother(ctx context.Context, err error) bool {
 	failed.step.LastError, failed.step.Cause = fault.Text(failed.err), fault.CauseOf(failed.err)
 	failed.step.ClearDeaths()
 	t.timeSilence(failed.step, failed.err)
+	since := t.silentFrom(failed.step)
 	if isAgentSilence(failed.err) { // who tries next knows that, too
 		t.waitAfterFailure(failed.step, failed.err, 0)
 	}
 	if failed.step.SilentSince != nil {
-		t.waitForAnswer(failed.step)
+		t.waitForAnswer(failed.step, since)
 	}
 	t.pending.Move, t.pending.Came, t.op.Rests = "", true, true
 	t.addNews(node.TimelineNoAnswer, failed.step, failed.step.LastError)

@@ -83,7 +83,7 @@ func (t *task) powerTo(ctx context.Context, step *node.Step, want bmc.Power, r b
 		if w := t.op.StepWait; w != nil && w.For == node.WaitPower && !step.Issued.Awaited {
 			w.Unanswered = false // who sent it was interrupted, perhaps after the answer
 		}
-		seen, err := t.watchPower(ctx, s, want, step.Issued.At, settled, t.givesUp(settled, limit))
+		seen, err := t.watchPower(ctx, s, want, settled, t.powerWait(step, want, step.Issued.At, t.givesUp(settled, limit), limit))
 		if err != nil {
 			return err
 		}
@@ -121,7 +121,7 @@ func (t *task) powerTo(ctx context.Context, step *node.Step, want bmc.Power, r b
 		asked = step.Issued.At
 	}
 	until := time.Now().Add(limit)
-	seen, err := t.watchPower(ctx, s, want, asked, until, until)
+	seen, err := t.watchPower(ctx, s, want, until, t.powerWait(step, want, asked, until, limit))
 	if err != nil {
 		return err
 	}
@@ -139,7 +139,17 @@ func (t *task) powerTo(ctx context.Context, step *node.Step, want bmc.Power, r b
 	return nil
 }
 
-// givesUp returns when a step gives up at the latest that waits for a power state: the request is sent at from or now, answered
+// powerWait is the wait for the power state want, for which the BMC was asked at that time. until is when this attempt at the step ends
+// at the latest, and limit how long the change may take.
+func (t *task) powerWait(step *node.Step, want bmc.Power, asked, until time.Time, limit time.Duration) node.Wait {
+	until = until.UTC()
+	w := node.Wait{For: node.WaitPower, Subject: string(stateOf(want)), Since: asked, Until: &until, Every: t.Settings.PowerPoll}
+	w.ExpectPower(limit, step.Failures > 0 && step.Cause == fault.PowerUnchanged)
+	t.attempt(&w, step)
+	return w
+}
+
+// givesUp returns when an attempt at a step ends at the latest that waits for a power state: the request is sent at from or now, answered
 // at the last moment, and limit later the BMC does not show the state.
 func (t *task) givesUp(from time.Time, limit time.Duration) time.Time {
 	if now := time.Now(); from.Before(now) {
@@ -171,11 +181,10 @@ func (t *task) sendPower(ctx context.Context, step *node.Step, s bmc.PowerContro
 }
 
 // watchPower reads the power state until it is want, and reports whether it was before
-// until. If the BMC does not answer, watchPower keeps trying. asked is when want was requested, and givesUp is when the step
-// gives up, which people are told.
-func (t *task) watchPower(ctx context.Context, s bmc.PowerControl, want bmc.Power, asked, until, givesUp time.Time) (bool, error) {
+// until. If the BMC does not answer, watchPower keeps trying. w is what people are told.
+func (t *task) watchPower(ctx context.Context, s bmc.PowerControl, want bmc.Power, until time.Time, w node.Wait) (bool, error) {
 	next := backoff(t.Settings.PowerPoll)
-	t.waitFor(node.Wait{For: node.WaitPower, Subject: string(stateOf(want)), Since: asked, Until: &givesUp, Every: t.Settings.PowerPoll})
+	t.waitFor(w)
 	var heard *events
 	defer func() { heard.end(ctx) }()
 	for {

@@ -243,13 +243,14 @@ func (t *task) recordFailure(err error) error {
 		at := time.Now().UTC()
 		step.State, step.EndedAt, t.op.UsualUntil = node.StepFailed, &at, nil
 	}
+	since := t.silentFrom(step)
 	t.waitAfterFailure(step, se.err, pause)
 	if retry && !counts && step.SilentSince != nil {
-		t.waitForAnswer(step)
+		t.waitForAnswer(step, since)
 	}
 	t.pending.Move = ""
 	if isSilence(se.err) && !isNotAsked(se.err) {
-		t.noteSilence(se.err, pause)
+		t.noteSilence(se.err, pause, since)
 	}
 	log := t.log.Warn
 	if t.op.Kind.Spec().Undoes {

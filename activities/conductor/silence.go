@@ -30,7 +30,7 @@ const (
 
 // SilenceStore is where all conductors record which BMCs give no answer.
 type SilenceStore interface {
-	// BMCSilent records that the BMC of the node with this id gave no answer, and that nobody asks it for pause.
+	// BMCSilent records that the BMC of the node with this id has given no answer since s.Since, and that nobody asks it for pause.
 	BMCSilent(ctx context.Context, id int64, s node.BMCSilence, pause time.Duration) error
 	// AskSilentBMC returns how long the conductor has to wait before it may ask the BMC. If that is 0, nobody else asks it
 	// for within. now = the answer is 0 in any case.
@@ -74,9 +74,13 @@ func silentError(s *node.BMCSilence) error {
 // notAskedNow is the error of a reading for a client who waits for it, if the BMC is known to be silent and it is not the time to ask
 // it. It says what is known now: the error with which it was asked last is not this reading's.
 func notAskedNow(s *node.BMCSilence) error {
+	asked := "conductor %s asked it last at %s (%s), and it is asked again about %s"
+	if s.Asking {
+		asked = "conductor %s is asking it since %s (the last error: %s), and waits for the answer until %s at the latest"
+	}
 	return fault.CodedAs(fault.Unreachable, fault.BMCSilent,
-		"the BMC has given no answer since %s; it was not asked now: conductor %s asked it last at %s (%s), and it is asked again about %s",
-		text.Moment(s.Since), s.AskedBy, text.Moment(s.AskedAt), text.Clause(s.Seen), text.Moment(s.NextAt))
+		"the BMC has given no answer since %s; it was not asked now: "+asked, text.Moment(s.Since), s.AskedBy, text.Moment(s.AskedAt),
+		text.Clause(s.Seen), text.Moment(s.NextAt))
 }
 
 // askWithin returns for how long nobody else asks a silent BMC: long enough for a login and a reading.
@@ -105,8 +109,9 @@ func (t *task) waitWithoutAsking(step *node.Step, err error) error {
 	step.Attempts--
 	step.ClearDeaths()
 	t.op.Rests, t.pending.Came, t.pending.Move = true, true, ""
+	since := t.silentFrom(step)
 	t.waitAfterFailure(step, err, 0)
-	t.waitForAnswer(step)
+	t.waitForAnswer(step, since)
 	left := min(e.left, t.Settings.AwayTimeout-time.Since(*step.SilentSince)) // after that the step has failed, whoever asks the BMC then
 	ctx, cancel := context.WithTimeout(context.Background(), t.Settings.HeartbeatTimeout/2)
 	defer cancel()
@@ -132,7 +137,7 @@ func (t *task) undoPause(err error) time.Duration {
 		return e.left
 	case t.undoes && t.Settings.AwayTimeout > 0 && isSilence(err):
 		pause := t.silentPause(time.Now())
-		t.noteSilence(err, pause)
+		t.noteSilence(err, pause, t.silentFrom(nil))
 		return pause
 	}
 	return time.Second
@@ -140,16 +145,38 @@ func (t *task) undoPause(err error) time.Duration {
 
 // noteSilence records for all conductors that the BMC gave no answer. A conductor that gets no
 // answer of any BMC records nothing, because its own network may be cut off.
-func (t *task) noteSilence(err error, pause time.Duration) {
+// since is when the silence began.
+func (t *task) noteSilence(err error, pause time.Duration, since time.Time) {
 	if t.Settings.AwayTimeout == 0 || t.Reach.cutOffNow(context.Background(), t.node.UUID) {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), silenceTimeout)
 	defer cancel()
-	s := node.BMCSilence{BMC: t.node.BMC(), AskedBy: t.Settings.Conductor, Seen: fault.Text(err)}
+	s := node.BMCSilence{BMC: t.node.BMC(), Since: since, AskedBy: t.Settings.Conductor, Seen: fault.Text(err)}
 	if err := t.Store.BMCSilent(ctx, t.node.ID, s, pause); err != nil {
 		t.log.Warn("that the BMC gives no answer could not be recorded", zap.Error(err))
 	}
+}
+
+// silentFrom returns when the silence of the BMC began that the step, nil = none, has met: when it was recorded or, sooner, when the
+// first look got no answer. It is asked before what the step waits for is replaced.
+func (t *task) silentFrom(step *node.Step) time.Time {
+	since := time.Now().UTC()
+	earlier := func(at *time.Time) {
+		if at != nil && at.Before(since) {
+			since = *at
+		}
+	}
+	if step != nil {
+		earlier(step.SilentSince)
+	}
+	if w := t.op.StepWait; w.AsksBMC() && w.Unread != "" {
+		earlier(w.UnreadSince)
+	}
+	if s := t.node.SilentBMC(); s != nil {
+		earlier(&s.Since)
+	}
+	return since
 }
 
 // isBack notes that the BMC answers again.

@@ -98,7 +98,7 @@ func (r *PowerRefresh) silent(ctx context.Context, n *node.Node, err error, took
 		since = s.Since
 	}
 	pause := node.SilentPause(time.Since(since), took)
-	s := node.BMCSilence{BMC: n.BMC(), AskedBy: r.Self.Hostname, Seen: fault.Text(err)}
+	s := node.BMCSilence{BMC: n.BMC(), Since: since, AskedBy: r.Self.Hostname, Seen: fault.Text(err)}
 	if err := r.Store.BMCSilent(ctx, n.ID, s, pause); err != nil {
 		r.Log.Warn("that a BMC gives no answer could not be recorded", zap.String("node", n.UUID), zap.Error(err))
 	}

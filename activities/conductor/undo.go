@@ -126,7 +126,7 @@ func (t *task) awaitPendingPowerOn(ctx context.Context) error {
 			return err
 		}
 		until := step.Issued.At.Add(t.Settings.PowerSettle)
-		seen, err := t.watchPower(ctx, s, bmc.PowerOn, step.Issued.At, until, t.givesUp(until, 0))
+		seen, err := t.watchPower(ctx, s, bmc.PowerOn, until, t.powerWait(step, bmc.PowerOn, step.Issued.At, t.givesUp(until, 0), 0))
 		if err != nil {
 			return err
 		}

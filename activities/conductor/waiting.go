@@ -27,7 +27,11 @@ const tellTimeout = 2 * time.Second
 func (t *task) waitFor(w node.Wait) {
 	w.Since = w.Since.UTC()
 	if had := t.op.StepWait; had.Same(&w) {
-		had.Until, had.Every = w.Until, w.Every
+		had.Until, had.Every, had.AnswerUntil = w.Until, w.Every, w.AnswerUntil
+		had.Again, had.Attempt, had.Attempts = w.Again, w.Attempt, w.Attempts
+		if had.LateAt == nil {
+			had.LateAt, had.LateCause = w.LateAt, w.LateCause
+		}
 		return
 	}
 	t.op.StepWait = &w
@@ -60,8 +64,22 @@ func (t *task) sawPower(p bmc.Power) {
 	t.saw(word)
 }
 
-// missed notes that the last look has failed.
+// attempt notes in w, which has an end, whether the step is tried again when it is over.
+func (t *task) attempt(w *node.Wait, step *node.Step) {
+	if t.undoes { // Temporal tries the undo again until its time is over
+		w.Again = t.op.WaitingUntil != nil && w.Until.Before(*t.op.WaitingUntil)
+		return
+	}
+	w.Attempt, w.Attempts = step.Failures+1, step.Limit
+	w.Again = w.Attempt < w.Attempts
+}
+
+// missed notes that the last look has failed. The next ones may take longer.
 func (t *task) missed(err error) {
+	if w := t.op.StepWait; w.Until != nil && w.AsksBMC() {
+		until := w.Until.Add(askWithin(t.answerWithin()))
+		w.AnswerUntil = &until
+	}
 	t.op.StepWait.Missed(fault.Text(err), time.Now().UTC())
 	t.copyWait()
 }
@@ -98,13 +116,18 @@ func (t *task) listening(ctx context.Context) context.Context {
 }
 
 // waitForAnswer notes that the step, whose last error is silence, waits for a BMC that gives no answer.
-func (t *task) waitForAnswer(step *node.Step) {
+// since is when the silence began.
+func (t *task) waitForAnswer(step *node.Step, since time.Time) {
 	if step.SilentUntil == nil {
 		last := 2 * max(t.answerWithin(), t.op.AnswerWithin, usualWithin) // the answer to the last try is awaited, too, longer than those before
 		until := step.SilentSince.Add(t.Settings.AwayTimeout + last)
 		step.SilentUntil = &until
 	}
-	w := node.SilentWait(*step.SilentSince, step.LastError, *step.SilentUntil)
+	ctx, cancel := context.WithTimeout(context.Background(), tellTimeout)
+	defer cancel()
+	w := node.SilentWait(since, step.LastError, *step.SilentUntil)
+	answer := step.SilentSince.Add(t.Settings.AwayTimeout + time.Duration(t.round(ctx))*askWithin(max(t.answerWithin(), t.op.AnswerWithin)))
+	w.AnswerUntil = &answer
 	t.op.StepWait = &w
 	t.copyWait()
 	t.op.WaitingFor, t.op.WaitingUntil = "the BMC to answer again", step.SilentUntil
@@ -202,11 +225,7 @@ func (t *task) triesUntil(step *node.Step, pause time.Duration) {
 // lastTryEnds returns when the last try at the step ends at the latest if an agent answers none of those that are left, of which the
 // next one begins after the pause. Each try is a round of the conductors that cover the node, and each of them waits so long.
 func (t *task) lastTryEnds(ctx context.Context, step *node.Step, pause, within time.Duration) time.Time {
-	round := maxPerRound
-	if hosts, err := t.Store.Covering(ctx, t.node.UUID); err == nil {
-		round = min(max(len(hosts), 1), maxPerRound)
-	}
-	rule, try := retryOf(fault.Transient), time.Duration(round)*(within+tryMargin)
+	rule, try := retryOf(fault.Transient), time.Duration(t.round(ctx))*(within+tryMargin)
 	until := time.Now().UTC().Add(pause + try)
 	for n := step.Failures + 1; n < rule.limit(step, t.Settings.StepLimits); n++ {
 		until = until.Add(rule.pause(n) + try)

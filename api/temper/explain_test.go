@@ -87,7 +87,7 @@ func TestWhySaysWhatHappensAndWhatToDo(t *testing.T) {
 			explain.Facts{Covered: true, Fleet: alive},
 			"Node n1 is wait call-back, operation 12 (deploy) is waiting since 2030-01-02 03:01:05Z (3m). The operation is asked for by ann, on conductor c1 (last heartbeat 2s ago). " +
 				"Step deploy.deploy: medium deploy.iso inserted, power on at 03:01:05Z; at 03:04:02Z its agent looked itself up, and has not called since; gives up at 03:31:05Z. " +
-				"Next: the operation ends, and the node is active. You can: temper operation watch 12; temper operation cancel 12.",
+				"Its power: on, read 3m ago. Next: the operation ends, and the node is active. You can: temper operation watch 12; temper operation cancel 12.",
 		},
 		"its power is not known any more": {
 			node.Node{ProvisionState: node.Available, PowerReadAt: &before},

@@ -116,9 +116,9 @@ type shownStepWait struct {
 	Progress any          `json:"progress"`
 }
 
-// stepWaitOf returns what the running step of o waits for, nil if nothing is known.
-func stepWaitOf(o *node.Operation, a *node.Agent, now time.Time) any {
-	w := explain.Wait(o, a, now)
+// stepWaitOf returns what the running step of o waits for, nil if nothing is known. n is its node; nil = it was not read.
+func stepWaitOf(o *node.Operation, n *node.Node, fl *intent.Fleet, now time.Time) any {
+	w := explain.Wait(o, explain.Beside{Node: n, Fleet: fl.All}, now)
 	if w == nil {
 		return nil
 	}
@@ -157,7 +157,7 @@ func (s *Server) showOperationIn(o *node.Operation, fl *intent.Fleet, system exp
 		OnFailure: cmp.Or(o.OnFailure, node.FailOnFailure), Choices: []node.Action{}, Decisions: []shownDecision{},
 		Repeats: o.Repeats, RepeatsSince: format.Timestamp(o.RepeatsSince),
 	}
-	out.StepWait = stepWaitOf(o, explain.AgentNotRead, s.Now())
+	out.StepWait = stepWaitOf(o, nil, fl, s.Now())
 	if p := o.TemporalPause; p != nil {
 		out.Pause, out.WaitingUntil = shownPause{What: p.What, At: format.Timestamp(&p.At), By: format.OrNull(p.By), Reason: format.OrNull(p.Reason)}, nil
 	}
@@ -276,9 +276,9 @@ func (s *Server) getOperation(c *gin.Context) (int, any, error) {
 		return 0, nil, err
 	}
 	out := s.showOperationIn(o, fl, s.outageOf(c.Request.Context(), *o))
-	if w := o.LiveWait(); w != nil && w.For == node.WaitCall {
-		if n, err := s.Store.Node(c.Request.Context(), o.NodeUUID); err == nil { // else nothing is said of the agent's calls
-			out.StepWait = stepWaitOf(o, n.Agent, s.Now())
+	if w := o.LiveWait(); w.AsksBMC() || w != nil && w.For == node.WaitCall {
+		if n, err := s.Store.Node(c.Request.Context(), o.NodeUUID); err == nil { // else nothing is said of what others have seen
+			out.StepWait = stepWaitOf(o, n, fl, s.Now())
 		}
 	}
 	return http.StatusOK, out, nil

@@ -87,12 +87,14 @@ type Explanation struct {
 	exact       bool   // Next happens at NextAt; otherwise NextAt is the latest time
 	usually     string // the second half of Usual
 	away        string // the part of Temper without which nothing goes on, and what is wrong with it; "" = all are there
+	fleet       []coverage.Conductor
+	answer      *time.Time // until when an answer may be awaited although the time for it is over; nil = no longer
 	now         time.Time
 }
 
 // Node explains the state of n.
 func Node(n *node.Node, f Facts) Explanation {
-	e := Explanation{Trouble: []string{}, Notes: []string{}, Since: n.StateSince(), now: f.Now, inspected: f.Hardware != nil, away: f.System.awayBriefly()}
+	e := Explanation{Trouble: []string{}, Notes: []string{}, Since: n.StateSince(), now: f.Now, inspected: f.Hardware != nil, away: f.System.awayBriefly(), fleet: f.Fleet}
 	if n.Operation == nil {
 		if away := f.System.Away(); away != "" {
 			e.Trouble = append(e.Trouble, away)

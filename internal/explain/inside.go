@@ -44,7 +44,11 @@ func (e *Explanation) Lines(n *node.Node) (headline string, facts []Line) {
 	}
 	if o := n.Operation; o != nil {
 		if w := o.LiveWait(); w != nil {
-			add("Its step waits", waitSentence(w, AgentNotRead, e.now, text.Moment))
+			how := telling{agent: AgentNotRead, format: text.Moment}
+			if w.Every > 0 { // nobody tells the workflow at once that its conductor has died
+				how.looks = fmt.Sprintf("looked at again every %s as long as its conductor is alive", text.Duration(w.Every))
+			}
+			add("Its step waits", waitSentence(w, how, e.now))
 		}
 	}
 	for _, t := range e.Trouble {

@@ -12,9 +12,17 @@ import (
 // time stands still because o is paused. It also says if that is overdue now.
 func AtLimit(o *node.Operation, now time.Time) string {
 	if what := atLimit(o); what != "" {
-		return what + overdue(*o.WaitingUntil, now, "")
+		return what + overdue(*o.WaitingUntil, answerUntil(o), now, "")
 	}
 	return ""
+}
+
+// answerUntil returns until when an answer may be awaited although what o waits for has not come in time, nil = no longer.
+func answerUntil(o *node.Operation) *time.Time {
+	if w := o.LiveWait(); w != nil {
+		return w.AnswerUntil
+	}
+	return nil
 }
 
 func atLimit(o *node.Operation) string {
@@ -47,14 +55,18 @@ func (e *Explanation) overdue(t time.Time) string {
 	if e.inside { // it is read later
 		return ""
 	}
-	return overdue(t, e.now, e.away)
+	return overdue(t, e.answer, e.now, e.away)
 }
 
-// overdue is Explanation.overdue. away is what is broken; "" = nothing that is known.
-func overdue(t, now time.Time, away string) string {
+// overdue is Explanation.overdue. answer is until when the answer to a request that began before t may be awaited, nil = not after t.
+// away is what is broken; "" = nothing that is known.
+func overdue(t time.Time, answer *time.Time, now time.Time, away string) string {
 	by := now.Sub(t)
 	if by < overdueAfter {
 		return ""
+	}
+	if answer != nil && now.Before(*answer) && away == "" {
+		return text.Because("the last request to the BMC may take until " + text.Clock(*answer, now))
 	}
 	words := "overdue by " + text.Duration(by.Round(time.Second))
 	if away != "" {

@@ -15,6 +15,7 @@ func (e *Explanation) operation(n *node.Node, o *node.Operation, f Facts) {
 	state := func(s node.Phase) string { return fmt.Sprintf("%s is %s", e.name(n, o), s) }
 	e.What = state(o.State())
 	e.Since, e.WaitingFor, e.NextAt, e.Cause = &o.AcceptedAt, o.WaitingFor, o.WaitingUntil, o.Cause
+	e.answer = answerUntil(o)
 	if o.Phase == node.Holding && node.Holds(n.ProvisionState) && n.ProvisionUpdatedAt != nil {
 		e.Since = n.ProvisionUpdatedAt
 	}

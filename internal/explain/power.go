@@ -30,6 +30,8 @@ func Power(n *node.Node, now time.Time) PowerView {
 			if newer(w.SeenAt, v.SeenAt) && w.Power != "" {
 				v.Seen, v.SeenAt = w.Power, w.SeenAt
 			}
+		} else if w != nil && w.For == node.WaitCall && newer(&w.Since, v.SeenAt) { // the server was seen on then
+			v.Seen, v.SeenAt = node.PowerOn, &w.Since
 		}
 	}
 	v.Text, v.Short = v.words(now), v.short(now)

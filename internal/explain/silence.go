@@ -17,15 +17,24 @@ func (e *Explanation) silence(n *node.Node) {
 		return
 	}
 	who := fmt.Sprintf("%s asked it last, at %s", node.ConductorWords(s.AskedBy), text.Clock(s.AskedAt, e.now))
-	words := fmt.Sprintf("The BMC has given no answer since %s; %s", text.Clock(s.Since, e.now), who)
+	c := conductor(e.fleet, s.AskedBy)
+	asking := s.Asking && s.NextAt.After(e.now) && (c == nil || c.Alive)
+	if asking {
+		who = fmt.Sprintf("%s is asking it now, since %s", node.ConductorWords(s.AskedBy), text.Clock(s.AskedAt, e.now))
+	}
+	words := fmt.Sprintf("The BMC has given no answer since %s; %s", text.Clock(*silentSince(n, n.Operation), e.now), who)
 	switch {
 	case n.Operation != nil && n.Operation.LiveWait().Silent(): // its story says since when and why
 		words = "The BMC is silent; " + who
 	case e.Cause != fault.BMCSilent && !e.tells(told(s.Seen)): // otherwise the error is told already
 		words += text.Because(text.Clause(told(s.Seen)))
 	}
-	if s.NextAt.After(e.now) {
+	switch {
+	case asking:
+	case s.NextAt.After(e.now):
 		words += "; it is asked again about " + text.Clock(s.NextAt, e.now)
+	default:
+		words += "; it is due to be asked again"
 	}
 	e.Trouble = append(e.Trouble, words)
 	if e.Cause == "" {

@@ -34,7 +34,7 @@ func TestASilentBMCIsTold(t *testing.T) {
 
 	s.NextAt = now
 	e = explain.Node(n, explain.Facts{Now: now, Covered: true})
-	require.Contains(t, e.Trouble, "The BMC has given no answer since 11:55:00Z; conductor c1 asked it last, at 11:59:50Z (no answer in time)")
+	require.Contains(t, e.Trouble, "The BMC has given no answer since 11:55:00Z; conductor c1 asked it last, at 11:59:50Z (no answer in time); it is due to be asked again")
 
 	n.DriverInfo["redfish_address"] = "https://new.example.org"
 	e = explain.Node(n, explain.Facts{Now: now, Covered: true})

@@ -48,7 +48,7 @@ func (e *Explanation) tell(n *node.Node) {
 		e.Story.Sentence = e.handover
 		return
 	}
-	switch w := stepWait(o, n.Agent, e.now, e.away); {
+	switch w := Wait(o, Beside{Node: n, Fleet: e.fleet, away: e.away}, e.now); {
 	case w != nil:
 		what := "the undo"
 		if o.Phase != node.Undoing {

@@ -59,7 +59,7 @@ func (e *Explanation) usual(n *node.Node, o *node.Operation, f Facts) {
 	if runs == "" {
 		return
 	}
-	step := o.CurrentStep()
+	step, waits := o.CurrentStep(), waitOf(o, n)
 	if usually != "" {
 		e.usually, e.Usual = usually, runs+"; "+usually
 	}
@@ -70,8 +70,10 @@ func (e *Explanation) usual(n *node.Node, o *node.Operation, f Facts) {
 	case !o.PastUsual(e.now):
 	case o.StepWait.Late(e.now) && o.StepWait.For == node.WaitCall:
 		e.Trouble = append(e.Trouble, unusual+"the agent has not called"+text.Since(&o.StepWait.Since, e.now)+text.Because(e.callExpected(step, o.StepWait)))
-	case o.StepWait.Late(e.now) && o.StepWait.Fraction == nil:
-		e.Trouble = append(e.Trouble, fmt.Sprintf("%sit waits%s", unusual, text.Since(&o.StepWait.Since, e.now)))
+	case waits.Late(e.now) && waits.For == node.WaitPower:
+		e.Trouble = append(e.Trouble, unusual+powerStays(waits, step))
+	case waits.Late(e.now) && waits.Fraction == nil:
+		e.Trouble = append(e.Trouble, fmt.Sprintf("%sit waits%s", unusual, text.Since(&waits.Since, e.now)))
 	case o.StepWait.Late(e.now):
 		e.Trouble = append(e.Trouble, unusual+e.pace(o.StepWait))
 	case e.Usual != "":
@@ -84,6 +86,15 @@ func (e *Explanation) usual(n *node.Node, o *node.Operation, f Facts) {
 		e.canMendMeanwhile(n, o, cause)
 		e.can(Action{Do: CancelOperation, Operation: o.ID}) // what mends the cause can be done when it has ended
 	}
+}
+
+// powerStays says that a power change does not come, and how often it was tried.
+func powerStays(w *node.Wait, step *node.Step) string {
+	words := w.Subject + " was asked for and does not come"
+	if step.Failures > 0 && step.Limit > 0 {
+		words += fmt.Sprintf("; %d of %d attempts have failed", step.Failures, step.Limit)
+	}
+	return words
 }
 
 // callExpected says why the call of an agent, for which the step waits, was expected before.

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"go.temper.dev/temper/internal/coverage"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/internal/text"
 )
@@ -31,13 +32,16 @@ type Seen struct {
 // AgentNotRead stands for the agent of a node that was not read, so that nothing is said about its calls.
 var AgentNotRead = &node.Agent{}
 
-// Wait explains what the running step of o waits for, nil if nothing is known. a is the agent of its node, nil if none has
-// called since the node was booted.
-func Wait(o *node.Operation, a *node.Agent, now time.Time) *StepWait { return stepWait(o, a, now, "") }
+// Beside is what is known beside an operation, so that what is said of its step is true.
+type Beside struct {
+	Node  *node.Node           // of the operation; nil = it was not read, so that nothing is said about the calls of its agent
+	Fleet []coverage.Conductor // all conductors, alive or not
+	away  string               // the part of Temper without which nothing goes on, and what is wrong with it; "" = none is known
+}
 
-// stepWait is Wait. away is the part of Temper without which nothing goes on, and what is wrong with it; "" = none is known.
-func stepWait(o *node.Operation, a *node.Agent, now time.Time, away string) *StepWait {
-	w := o.LiveWait()
+// Wait explains what the running step of o waits for, nil if nothing is known.
+func Wait(o *node.Operation, b Beside, now time.Time) *StepWait {
+	w := waitOf(o, b.Node)
 	if w == nil {
 		return nil
 	}
@@ -45,21 +49,29 @@ func stepWait(o *node.Operation, a *node.Agent, now time.Time, away string) *Ste
 	if step := o.CurrentStep(); step != nil && step.Name() == w.Subject {
 		told.Subject = "" // the step is named with the sentence
 	}
+	how := telling{agent: AgentNotRead, format: func(t time.Time) string { return text.Clock(t, now) }}
+	if b.Node != nil {
+		how.agent = b.Node.Agent
+	}
+	how.looks, how.left = b.whoLooks(o, w, now)
 	out := &StepWait{
-		For: w.For, Subject: w.Subject, Sentence: waitSentence(&told, a, now, func(t time.Time) string { return text.Clock(t, now) }),
+		For: w.For, Subject: w.Subject, Sentence: waitSentence(&told, how, now),
 		Since: &w.Since, Until: w.Until, Fraction: w.Fraction, EndsAt: w.EndsAt(),
+	}
+	if words := offMeanwhile(w, b.Node, how.format); words != "" {
+		out.Sentence += "; " + words
 	}
 	if words := attempts(o, now); words != "" {
 		out.Sentence += "; " + words
 	}
-	if w.Until != nil {
-		out.Sentence += overdue(*w.Until, now, away)
+	if w.Until != nil && !how.left {
+		out.Sentence += overdue(*w.Until, w.AnswerUntil, now, b.away)
 	}
 	if w.Seen != "" {
 		out.Seen = &Seen{What: w.Seen, At: w.SeenAt}
 	}
 	if w.For == node.WaitCall {
-		out.Seen = seenOfAgent(a)
+		out.Seen = seenOfAgent(how.agent)
 	}
 	if w.Rate > 0 && !w.StandsStill() {
 		rate := w.Rate
@@ -90,12 +102,20 @@ func attempts(o *node.Operation, now time.Time) string {
 // answersSoon is how long an answer to a request may take before it is told that it has not come.
 const answersSoon = 5 * time.Second
 
+// telling is how the sentence about a wait is told.
+type telling struct {
+	agent  *node.Agent            // of the node, nil = none has called since it was booted
+	format func(time.Time) string // how times are written: a text that is read later needs dates
+	looks  string                 // instead of when somebody looks again; "" = somebody does
+	left   bool                   // nobody attends to it, so that nobody gives up either
+}
+
 // waitSentence is WaitSentence as told at now: of a request that was sent just now it says only that.
-func waitSentence(w *node.Wait, a *node.Agent, now time.Time, format func(time.Time) string) string {
+func waitSentence(w *node.Wait, how telling, now time.Time) string {
 	if w.For == node.WaitPower && w.Unanswered && w.Until == nil && now.Sub(w.Since) < answersSoon {
-		return powerAsked(w, format)
+		return powerAsked(w, how.format)
 	}
-	return WaitSentence(w, a, format)
+	return how.sentence(w)
 }
 
 func powerAsked(w *node.Wait, format func(time.Time) string) string {
@@ -105,6 +125,11 @@ func powerAsked(w *node.Wait, format func(time.Time) string) string {
 // WaitSentence says what a running step waits for, in clauses without a full stop. format is how times are written: a text
 // that is read later needs dates.
 func WaitSentence(w *node.Wait, a *node.Agent, format func(time.Time) string) string {
+	return telling{agent: a, format: format}.sentence(w)
+}
+
+func (how telling) sentence(w *node.Wait) string {
+	a, format := how.agent, how.format
 	at := func(t *time.Time) string {
 		if t == nil {
 			return ""
@@ -119,7 +144,11 @@ func WaitSentence(w *node.Wait, a *node.Agent, format func(time.Time) string) st
 		if w.Unanswered {
 			add("the BMC has not answered that request")
 		}
-		parts = append(parts, looked(w, "the BMC", "still says "+w.Seen, "said "+w.Seen, at)...)
+		says := "still says "
+		if w.Power == node.PowerState(w.Subject) { // somebody else has seen it
+			says = "says "
+		}
+		parts = append(parts, looked(w, "the BMC", says+w.Seen, "said "+w.Seen, at)...)
 	case node.WaitMedium:
 		add("%s asked for at %s", orWords(w.Subject, "virtual medium ", "a virtual medium"), format(w.Since))
 		parts = append(parts, looked(w, "the BMC", "shows "+w.Seen, "showed "+w.Seen, at)...)
@@ -162,11 +191,18 @@ func WaitSentence(w *node.Wait, a *node.Agent, format func(time.Time) string) st
 	if w.Took > 0 && w.For != node.WaitAnswer {
 		add("it answers slowly%s", text.Because(slowness(w)))
 	}
-	if w.Every > 0 {
+	switch {
+	case how.looks != "":
+		parts = append(parts, how.looks)
+	case w.Every > 0:
 		add("looked at again every %s", text.Duration(w.Every))
 	}
 	switch {
-	case w.Until == nil:
+	case w.Until == nil, how.left:
+	case w.Again && w.Attempts > 0:
+		add("attempt %d of %d ends at %s, then it is tried again", w.Attempt, w.Attempts, format(*w.Until))
+	case w.Again:
+		add("this attempt ends at %s, then it is tried again", format(*w.Until))
 	case w.For == node.WaitTime, w.For == node.WaitRequest:
 		add("ends at %s", format(*w.Until))
 	case w.For == node.WaitCommand, w.For == node.WaitAgent: // an attempt may end sooner than its request may take

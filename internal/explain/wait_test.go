@@ -34,10 +34,10 @@ func TestALimitThatHasPassedIsOverdue(t *testing.T) {
 		StepWait: &node.Wait{For: node.WaitPower, Subject: "power off", Since: at, Until: &until},
 	}
 	require.Equal(t, "its step fails", explain.AtLimit(o, until))
-	require.Regexp(t, `; gives up at 03:05:05Z$`, explain.Wait(o, nil, until).Sentence)
+	require.Regexp(t, `; gives up at 03:05:05Z$`, explain.Wait(o, explain.Beside{Node: &node.Node{}}, until).Sentence)
 	late := until.Add(12 * time.Second)
 	require.Equal(t, "its step fails (overdue by 12s)", explain.AtLimit(o, late))
-	require.Regexp(t, `; gives up at 03:05:05Z \(overdue by 12s\)$`, explain.Wait(o, nil, late).Sentence)
+	require.Regexp(t, `; gives up at 03:05:05Z \(overdue by 12s\)$`, explain.Wait(o, explain.Beside{Node: &node.Node{}}, late).Sentence)
 	away := explain.System{Now: late, Dependencies: explain.Dependencies{Temporal: explain.Answer{Trouble: explain.TemporalAway, Since: at}}}
 	e := explain.Node(&node.Node{ProvisionState: node.Deploying, Operation: o}, explain.Facts{Now: late, Covered: true, System: away})
 	require.Regexp(t, `; gives up at 03:05:05Z \(overdue by 12s, because Temporal does not answer\)$`, e.Story.Sentence)
@@ -52,7 +52,7 @@ func TestAWaitThatDoesNotHoldIsNotTold(t *testing.T) {
 		change(out)
 		return out
 	}
-	require.NotNil(t, explain.Wait(o(func(*node.Operation) {}), nil, at))
+	require.NotNil(t, explain.Wait(o(func(*node.Operation) {}), explain.Beside{}, at))
 	for name, change := range map[string]func(*node.Operation){
 		"it waits for a conductor": func(o *node.Operation) { o.Phase, o.Blocked = node.Waiting, node.BlockedNoConductor },
 		"it is paused in Temporal": func(o *node.Operation) { o.TemporalPause = &node.Pause{} },
@@ -65,7 +65,7 @@ func TestAWaitThatDoesNotHoldIsNotTold(t *testing.T) {
 		},
 		"it has ended, and still has": func(o *node.Operation) { o.Phase = node.Ended },
 	} {
-		require.Nil(t, explain.Wait(o(change), nil, at), name)
+		require.Nil(t, explain.Wait(o(change), explain.Beside{}, at), name)
 	}
 }
 
@@ -100,13 +100,13 @@ func TestWhatStandsStillHasNoRate(t *testing.T) {
 		w.Saw("RUNNING", at.Add(after))
 	}
 	o := &node.Operation{Phase: node.Running, StepWait: w, Steps: []node.Step{{Interface: "deploy", Step: node.StepWriteImage, State: node.StepRunning}}}
-	told := explain.Wait(o, nil, at.Add(time.Minute))
+	told := explain.Wait(o, explain.Beside{}, at.Add(time.Minute))
 	require.Equal(t, "sent to the agent at 03:04:05Z; the agent has done 25 %, and no more since 03:04:15Z", told.Sentence)
 	require.Nil(t, told.Rate)
 	require.Nil(t, told.EndsAt)
 	w.Advance(0.5, 960e6, at.Add(time.Minute))
 	w.Saw("RUNNING", at.Add(time.Minute))
-	require.NotNil(t, explain.Wait(o, nil, at.Add(time.Minute)).Rate)
+	require.NotNil(t, explain.Wait(o, explain.Beside{}, at.Add(time.Minute)).Rate)
 }
 
 func TestThePowerWords(t *testing.T) {
@@ -139,6 +139,6 @@ func TestARequestThatWasJustSentIsNotUnanswered(t *testing.T) {
 	o := &node.Operation{Phase: node.Running, Steps: []node.Step{{State: node.StepRunning}}, StepWait: &node.Wait{
 		For: node.WaitPower, Subject: "power on", Since: at, Every: time.Second, Unanswered: true,
 	}}
-	require.Equal(t, "power on asked at 03:04:05Z", explain.Wait(o, nil, at.Add(time.Second)).Sentence)
-	require.Contains(t, explain.Wait(o, nil, at.Add(5*time.Second)).Sentence, "the BMC has not answered that request")
+	require.Equal(t, "power on asked at 03:04:05Z", explain.Wait(o, explain.Beside{Node: &node.Node{}}, at.Add(time.Second)).Sentence)
+	require.Contains(t, explain.Wait(o, explain.Beside{Node: &node.Node{}}, at.Add(5*time.Second)).Sentence, "the BMC has not answered that request")
 }

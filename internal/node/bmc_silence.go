@@ -16,6 +16,7 @@ type BMCSilence struct {
 	AskedBy string    `json:"asked_by"` // by which conductor,
 	Seen    string    `json:"seen"`     // and with which error
 	NextAt  time.Time `json:"next_at"`  // nobody asks it before
+	Asking  bool      `json:"asking"`   // AskedBy asks it since AskedAt, and its answer is awaited until NextAt at the latest
 }
 
 // The pauses between two requests to a silent BMC.

@@ -11,7 +11,7 @@ const (
 	// EnoughSamples of it. Of other steps nothing is expected then: erasing a disk may well take a day.
 	UnmeasuredWrite = 30 * time.Minute
 	// CallShare is after which part of its time limit the call of an agent is late, a third, as long as there are fewer than
-	// EnoughSamples of the step that boots it.
+	// EnoughSamples of the step that boots it, and after which part of its own a change of power is.
 	CallShare = 3
 	// StallLimit is how long a command whose progress is told may get no further before it is called late.
 	StallLimit = 2 * time.Minute
@@ -63,6 +63,16 @@ func (w *Wait) ExpectCall(usual *time.Time) {
 		late = *usual
 	}
 	w.LateAt, w.LateCause = &late, fault.AgentNeverCalled
+}
+
+// ExpectPower notes from when on w, for a power state that comes within limit or not in this attempt, is late: when a part of the limit
+// is over (CallShare) or, if an attempt before has failed because the state did not come, from the beginning.
+func (w *Wait) ExpectPower(limit time.Duration, failed bool) {
+	late := w.Since.Add(max(StallLimit, limit/CallShare))
+	if failed {
+		late = w.Since
+	}
+	w.LateAt, w.LateCause = &late, fault.PowerUnchanged
 }
 
 // Late reports whether w takes unusually long: what is done of it stands still, or goes on too slowly.

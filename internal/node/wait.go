@@ -13,9 +13,15 @@ type Wait struct {
 	For     WaitFor   `json:"for"`
 	Subject string    `json:"subject,omitempty"` // of For: a power state, the name of a medium, the step that the agent runs
 	Since   time.Time `json:"since"`             // when it was asked
-	// Until is when the step gives up; nil = never, as long as there are answers.
+	// Until is when the step gives up or, if Again is true, when this attempt at it ends; nil = never, as long as there are answers.
 	Until *time.Time    `json:"until,omitempty"`
 	Every time.Duration `json:"every,omitempty"` // the longest pause between two looks; 0 = nobody looks, somebody calls
+	// AnswerUntil is until when the BMC's answer to a look that begins right before Until is awaited; nil = nobody waits longer than Until.
+	AnswerUntil *time.Time `json:"answer_until,omitempty"`
+
+	Again    bool `json:"again,omitempty"`    // the step is tried again after Until
+	Attempt  int  `json:"attempt,omitempty"`  // which attempt ends at Until, from 1 on; 0 = they are not counted
+	Attempts int  `json:"attempts,omitempty"` // with how many failed ones the step has failed; 0 = they are not counted
 
 	// Seen is what the last look has shown, in the words of who was asked; "" = no look was answered yet.
 	Seen   string     `json:"seen,omitempty"`
@@ -24,6 +30,7 @@ type Wait struct {
 	// Unread is why all looks since UnreadSince have failed; "" = the last one was answered.
 	Unread      string     `json:"unread,omitempty"`
 	UnreadSince *time.Time `json:"unread_since,omitempty"`
+	MissedAt    *time.Time `json:"missed_at,omitempty"` // when the last look has failed
 
 	// Took is how long the BMC took for its last answer, and Within how long its answers are awaited; 0 = it answers quickly.
 	// Of an agent only Within is known.
@@ -71,11 +78,12 @@ func (w *Wait) Same(other *Wait) bool {
 
 // Saw notes what a look at has shown.
 func (w *Wait) Saw(seen string, at time.Time) {
-	w.Seen, w.SeenAt, w.Unread, w.UnreadSince = seen, &at, "", nil
+	w.Seen, w.SeenAt, w.Unread, w.UnreadSince, w.MissedAt = seen, &at, "", nil, nil
 }
 
 // Missed notes that a look at has failed, and why.
 func (w *Wait) Missed(why string, at time.Time) {
+	w.MissedAt = &at
 	if w.Unread = why; w.UnreadSince == nil {
 		w.UnreadSince = &at
 	}
@@ -121,6 +129,19 @@ func (w *Wait) silence() fault.Code {
 
 // newLook is the weight of the newest look in a speed: each one is measured over a few seconds only.
 const newLook = 0.3
+
+// LookedAt returns when somebody looked last, answered or not; nil = nobody has looked yet.
+func (w *Wait) LookedAt() *time.Time {
+	if w.MissedAt != nil {
+		return w.MissedAt
+	}
+	return w.SeenAt
+}
+
+// AsksBMC reports whether w is for something that the BMC is asked about.
+func (w *Wait) AsksBMC() bool {
+	return w != nil && (w.For == WaitAnswer || w.For == WaitPower || w.For == WaitMedium)
+}
 
 // Advance notes how much is done at a look: a fraction from 0 to 1 and, if it is known, bytes. It is called before Saw.
 func (w *Wait) Advance(fraction float64, bytes int64, at time.Time) {

@@ -12,22 +12,29 @@ import (
 // silentSQL notes that a BMC gave no answer: for the node of which it was asked, and for those of its nodes that have a row already, which
 // were put off when it was asked. They are locked in the order of nodes, before the node's own row may be inserted.
 const silentSQL = `
-WITH shared AS MATERIALIZED (SELECT s.node_id FROM bmc_silences s WHERE s.bmc = @bmc OR s.node_id = @node ORDER BY s.node_id FOR UPDATE),
+WITH shared AS MATERIALIZED (SELECT s.node_id, s.bmc, s.since FROM bmc_silences s WHERE s.bmc = @bmc OR s.node_id = @node ORDER BY s.node_id FOR UPDATE),
 told AS MATERIALIZED (
-	SELECT clock_timestamp() AS asked_at, clock_timestamp() + @pause::bigint * interval '1 microsecond' AS next_at, count(*) FROM shared),
+	SELECT clock_timestamp() AS asked_at, clock_timestamp() + @pause::bigint * interval '1 microsecond' AS next_at,
+		coalesce(min(shared.since) FILTER (WHERE shared.bmc = @bmc), clock_timestamp() - @lasts::bigint * interval '1 microsecond') AS since
+	  FROM shared),
 others AS (
-	UPDATE bmc_silences s SET asked_at = told.asked_at, asked_by = @conductor, next_at = told.next_at, seen = @seen
+	UPDATE bmc_silences s SET asked_at = told.asked_at, asked_by = @conductor, next_at = told.next_at, asking = false, seen = @seen
 	  FROM shared, told WHERE s.node_id = shared.node_id AND s.node_id <> @node)
-INSERT INTO bmc_silences AS s (node_id, bmc, asked_at, asked_by, next_at, seen)
-SELECT @node, @bmc, told.asked_at, @conductor, told.next_at, @seen FROM told
-ON CONFLICT (node_id) DO UPDATE SET bmc = excluded.bmc, since = CASE WHEN s.bmc = excluded.bmc THEN s.since ELSE excluded.since END,
-	asked_at = excluded.asked_at, asked_by = excluded.asked_by, next_at = excluded.next_at, seen = excluded.seen`
+INSERT INTO bmc_silences AS s (node_id, bmc, since, asked_at, asked_by, next_at, seen)
+SELECT @node, @bmc, told.since, told.asked_at, @conductor, told.next_at, @seen FROM told
+ON CONFLICT (node_id) DO UPDATE SET bmc = excluded.bmc, since = excluded.since,
+	asked_at = excluded.asked_at, asked_by = excluded.asked_by, next_at = excluded.next_at, asking = false, seen = excluded.seen`
 
 // BMCSilent records that the BMC of the node with this id gave s.AskedBy no answer, with s.Seen as error. Nobody asks it,
-// for whatever of its nodes, for pause.
+// for whatever of its nodes, for pause. A silence that is recorded already has begun when it says; another one has at s.Since, by the
+// clock of who asks, or now if that is zero.
 func (s *Store) BMCSilent(ctx context.Context, id int64, silence node.BMCSilence, pause time.Duration) error {
+	lasts := time.Duration(0)
+	if !silence.Since.IsZero() {
+		lasts = max(time.Since(silence.Since), 0)
+	}
 	_, err := s.exec(ctx, "record that a BMC is silent", silentSQL, args{
-		"node": id, "bmc": silence.BMC, "conductor": silence.AskedBy, "seen": words(silence.Seen, maxError), "pause": micros(pause),
+		"lasts": micros(lasts), "node": id, "bmc": silence.BMC, "conductor": silence.AskedBy, "seen": words(silence.Seen, maxError), "pause": micros(pause),
 	})
 	return err
 }
@@ -38,7 +45,7 @@ const askSilentSQL = `
 WITH shared AS MATERIALIZED (SELECT s.node_id, s.next_at FROM bmc_silences s WHERE s.bmc = @bmc ORDER BY s.node_id FOR UPDATE),
 due AS (SELECT @now OR coalesce(max(shared.next_at) <= clock_timestamp(), true) AS yes, max(shared.next_at) AS next_at FROM shared),
 asked AS (
-	UPDATE bmc_silences s SET asked_at = clock_timestamp(), asked_by = @conductor, next_at = clock_timestamp() + @within::bigint * interval '1 microsecond'
+	UPDATE bmc_silences s SET asked_at = clock_timestamp(), asked_by = @conductor, asking = true, next_at = clock_timestamp() + @within::bigint * interval '1 microsecond'
 	  FROM shared, due WHERE s.node_id = shared.node_id AND due.yes)
 SELECT CASE WHEN due.yes THEN 0 ELSE ceil(extract(epoch FROM due.next_at - clock_timestamp()) * 1000000) END::bigint FROM due`
 
@@ -64,7 +71,7 @@ func (s *Store) BMCAnswered(ctx context.Context, id int64, bmc string) error {
 }
 
 const silentDueSQL = `
-UPDATE bmc_silences s SET asked_at = clock_timestamp(), asked_by = @hostname, next_at = clock_timestamp() + @within::bigint * interval '1 microsecond'
+UPDATE bmc_silences s SET asked_at = clock_timestamp(), asked_by = @hostname, asking = true, next_at = clock_timestamp() + @within::bigint * interval '1 microsecond'
   FROM (
 	SELECT b.node_id FROM bmc_silences b JOIN ring_owners r ON r.node_id = b.node_id JOIN nodes n ON n.id = b.node_id
 	 WHERE b.next_at <= clock_timestamp() AND r.conductor_id = (SELECT c.id FROM conductors c WHERE c.hostname = @hostname)

@@ -52,11 +52,13 @@ func TestASilentBMCIsAskedByOneAtATime(t *testing.T) {
 	require.NoError(t, err)
 	require.Greater(t, left, 59*time.Minute)
 	require.Equal(t, "c2", shown(t, s, n).AskedBy)
+	require.True(t, shown(t, s, n).Asking, "until somebody knows what has become of it")
 	left, err = s.AskSilentBMC(t.Context(), n.BMC(), "c3", time.Hour, true)
 	require.NoError(t, err)
 	require.Zero(t, left, "in any case")
 
 	silent(t, s, n, time.Hour)
+	require.False(t, shown(t, s, n).Asking)
 	require.Equal(t, first.Since, shown(t, s, n).Since)
 	require.NoError(t, s.BMCAnswered(t.Context(), n.ID, n.BMC()))
 	require.Nil(t, shown(t, s, n))
@@ -145,4 +147,17 @@ func TestSilentBMCsAreLeftOutOfTheReadingsAndAskedWhenTheirPauseIsOver(t *testin
 	silent(t, s, n, -time.Second)
 	raw(t, url, `UPDATE nodes SET maintenance = true`)
 	require.Empty(t, ask(), "an operator works on it")
+}
+
+// One silence has one beginning, whoever of its nodes and conductors records it: the first look that got no answer.
+func TestASilenceBeginsWithTheFirstLookThatGotNoAnswer(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	n := create(t, s, node.Active)
+	began := time.Now().Add(-time.Minute)
+	for range 2 {
+		require.NoError(t, s.BMCSilent(t.Context(), n.ID, node.BMCSilence{BMC: n.BMC(), Since: began, AskedBy: "c1", Seen: "no answer"}, time.Hour))
+		require.WithinDuration(t, time.Now().Add(-time.Minute), shown(t, s, n).Since, 20*time.Second)
+		began = time.Now()
+	}
 }

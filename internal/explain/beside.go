@@ -1,0 +1,101 @@
+package explain
+
+import (
+	"fmt"
+	"time"
+
+	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/text"
+)
+
+// waitOf is what the running step of o waits for, with what others than its conductor have learned of the BMC of n since; n = nil: its
+// node was not read.
+func waitOf(o *node.Operation, n *node.Node) *node.Wait {
+	live := o.LiveWait()
+	if n == nil || !live.AsksBMC() {
+		return live
+	}
+	w := *live
+	if since := silentSince(n, o); w.Unread != "" && since != nil {
+		w.UnreadSince = since
+		if w.For == node.WaitAnswer {
+			w.Since = *since
+		}
+	}
+	if w.For == node.WaitPower && n.PowerState != "" && newer(n.PowerReadAt, w.SeenAt) && n.PowerReadAt.After(w.Since) {
+		if w.Power != n.PowerState {
+			w.Seen, w.Power = bmcWords[n.PowerState], n.PowerState
+		}
+		w.SeenAt = n.PowerReadAt
+		if w.UnreadSince != nil && n.PowerReadAt.After(*w.UnreadSince) {
+			w.Unread, w.UnreadSince, w.MissedAt = "", nil, nil
+		}
+	}
+	return &w
+}
+
+// bmcWords are the words of BMCs for power states.
+var bmcWords = map[node.PowerState]string{node.PowerOn: "On", node.PowerOff: "Off"}
+
+// silentSince returns since when the BMC of n gives no answer, nil if it is not known to be silent. One silence has one beginning,
+// whoever noticed it first: the step of o, or whoever has recorded it.
+func silentSince(n *node.Node, o *node.Operation) *time.Time {
+	s := n.SilentBMC()
+	if s == nil {
+		return nil
+	}
+	if o != nil {
+		if w := o.LiveWait(); w.AsksBMC() && w.Unread != "" && w.UnreadSince != nil && w.UnreadSince.Before(s.Since) {
+			return w.UnreadSince
+		}
+	}
+	return &s.Since
+}
+
+// offMeanwhile says of a server whose agent is to call that it was found off since it was booted; "" if it was not.
+func offMeanwhile(w *node.Wait, n *node.Node, format func(time.Time) string) string {
+	if w.For != node.WaitCall || n == nil || n.PowerState != node.PowerOff || n.PowerReadAt == nil || !n.PowerReadAt.After(w.Since) {
+		return ""
+	}
+	return fmt.Sprintf("at %s the BMC said %s", format(*n.PowerReadAt), bmcWords[n.PowerState])
+}
+
+const (
+	// looksSoon is how much later than promised a look may be recorded: it is written every 5 s, and takes a moment itself.
+	looksSoon = 90 * time.Second
+	// looksSoonAway is the same if a part of Temper is away without which nothing goes on.
+	looksSoonAway = 15 * time.Second
+)
+
+// whoLooks says, if nobody looks at what the step of o waits for as often as was promised, that nobody does and who has to; "" if
+// somebody looks, as far as is known, or nobody has to. left says that nobody attends to the step at all.
+func (b Beside) whoLooks(o *node.Operation, w *node.Wait, now time.Time) (words string, left bool) {
+	if o.Conductor != "" && !alive(b.Fleet, o.Conductor) {
+		if w.Every == 0 && w.For != node.WaitAnswer {
+			return "", false
+		}
+		return fmt.Sprintf("nobody looks now, because %s is not alive: the conductor that takes the step over has to", node.ConductorWords(o.Conductor)), true
+	}
+	if w.Every == 0 {
+		return "", false
+	}
+	last, soon := w.LookedAt(), w.Every+w.Within+looksSoon
+	if b.away != "" {
+		soon = w.Every + w.Within + looksSoonAway
+	}
+	if w.AnswerUntil != nil && w.Until != nil {
+		soon += w.AnswerUntil.Sub(*w.Until)
+	}
+	if last == nil || last.Before(w.Since) {
+		last = &w.Since
+	}
+	switch {
+	case now.Sub(*last) <= soon:
+		return "", false
+	case b.away != "":
+		return fmt.Sprintf("nobody has looked since %s: a conductor has to, and %s", text.Clock(*last, now), b.away), false
+	case o.Conductor == "":
+		return fmt.Sprintf("nobody has looked since %s: a conductor has to", text.Clock(*last, now)), false
+	}
+	return fmt.Sprintf("nobody has looked since %s: %s has to, or another one that takes the step over", text.Clock(*last, now), node.ConductorWords(o.Conductor)), false
+}

@@ -1,0 +1,116 @@
+package explain_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"go.temper.dev/temper/internal/coverage"
+	"go.temper.dev/temper/internal/explain"
+	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/node"
+)
+
+var noon = time.Date(2030, 1, 2, 12, 0, 0, 0, time.UTC)
+
+func after(d time.Duration) *time.Time { at := noon.Add(d); return &at }
+
+// switching is an operation whose step waits for a server to go off, which it was asked to at noon. It is tried again at 12:01.
+func switching() *node.Operation {
+	step := node.Step{Interface: "power", Step: "off", State: node.StepRunning, StartedAt: &noon, Limit: 5, Failures: 1, Cause: fault.PowerUnchanged}
+	w := &node.Wait{For: node.WaitPower, Subject: "power off", Since: noon, Until: after(time.Minute), Every: time.Second, Again: true, Attempt: 2, Attempts: 5}
+	w.ExpectPower(time.Minute, true)
+	w.Power = node.PowerOn
+	w.Saw("On", *after(10 * time.Second))
+	return &node.Operation{ID: 7, Kind: node.KindPower, Phase: node.Running, AcceptedAt: noon, Conductor: "c1", Steps: []node.Step{step}, StepWait: w}
+}
+
+func fleetWith(c1 bool) []coverage.Conductor {
+	return []coverage.Conductor{{Hostname: "c1", Alive: c1, HeartbeatAt: noon}, {Hostname: "c2", Alive: true, HeartbeatAt: noon}}
+}
+
+func TestTheEndOfAnAttemptIsNotThatOfTheStep(t *testing.T) {
+	o := switching()
+	b := explain.Beside{Fleet: fleetWith(true)}
+	require.Equal(t, "power off asked at 12:00:00Z; the BMC still says On; looked at again every 1s; attempt 2 of 5 ends at 12:01:00Z, then it is tried again",
+		explain.Wait(o, b, *after(11 * time.Second)).Sentence)
+	o.StepWait.Attempts = 0 // an undo
+	require.Contains(t, explain.Wait(o, b, *after(11 * time.Second)).Sentence, "; this attempt ends at 12:01:00Z, then it is tried again")
+	o.StepWait.Again = false
+	require.Contains(t, explain.Wait(o, b, *after(11 * time.Second)).Sentence, "; gives up at 12:01:00Z")
+}
+
+func TestAnAnswerThatIsStillAwaitedIsNotOverdue(t *testing.T) {
+	o := switching()
+	o.StepWait.Missed("no answer in time", *after(30 * time.Second))
+	o.StepWait.AnswerUntil, o.WaitingUntil = after(2*time.Minute), after(time.Minute)
+	b, now := explain.Beside{Fleet: fleetWith(true)}, *after(66 * time.Second)
+	require.Contains(t, explain.Wait(o, b, now).Sentence, " ends at 12:01:00Z, then it is tried again (the last request to the BMC may take until 12:02:00Z)")
+	require.Equal(t, "its step fails (the last request to the BMC may take until 12:02:00Z)", explain.AtLimit(o, now))
+	require.Contains(t, explain.Wait(o, b, *after(3 * time.Minute)).Sentence, "(overdue by 2m)")
+}
+
+func TestNobodyLooksForADeadConductor(t *testing.T) {
+	o := switching()
+	require.Equal(t, "power off asked at 12:00:00Z; the BMC still says On; nobody looks now, because conductor c1 is not alive: the conductor that takes the step over has to",
+		explain.Wait(o, explain.Beside{Fleet: fleetWith(false)}, *after(11 * time.Second)).Sentence)
+	require.Contains(t, explain.Wait(o, explain.Beside{Fleet: fleetWith(true)}, *after(5 * time.Minute)).Sentence,
+		"; nobody has looked since 12:00:10Z: conductor c1 has to, or another one that takes the step over; ")
+	o.StepWait.Until = after(time.Hour)
+	away := explain.System{Now: noon, Dependencies: explain.Dependencies{Temporal: explain.Answer{Trouble: explain.TemporalAway, Since: noon}}}
+	n := &node.Node{ProvisionState: node.Active, Operation: o}
+	e := explain.Node(n, explain.Facts{Now: *after(40 * time.Second), Covered: true, Fleet: fleetWith(true), System: away})
+	require.Contains(t, e.Story.Sentence, "; nobody has looked since 12:00:10Z: a conductor has to, and Temporal does not answer")
+	_, lines := ptr(explain.Inside(n, nil, noon)).Lines(n)
+	require.Contains(t, lines, explain.Line{
+		Title: "Its step waits",
+		Words: "power off asked at 2030-01-02 12:00:00Z; the BMC still says On; looked at again every 1s as long as its conductor is alive; " +
+			"attempt 2 of 5 ends at 2030-01-02 13:00:00Z, then it is tried again",
+	})
+}
+
+func ptr[T any](v T) *T { return &v }
+
+func TestAPowerChangeThatDoesNotComeHasAdvice(t *testing.T) {
+	o := switching()
+	n := &node.Node{ProvisionState: node.Active, Driver: "redfish", Operation: o}
+	o.Driver = "redfish"
+	e := explain.Node(n, explain.Facts{Now: *after(11 * time.Second), Covered: true, Fleet: fleetWith(true)})
+	require.Equal(t, fault.PowerUnchanged, e.Cause)
+	require.Contains(t, e.Trouble, "It takes unusually long: power off was asked for and does not come; 1 of 5 attempts have failed")
+	require.Contains(t, e.Actions, explain.Action{Do: explain.ProbeBMC})
+	require.Contains(t, e.Actions, explain.Action{Do: explain.CancelOperation, Operation: 7})
+	require.Contains(t, e.Paragraph(nil), "What to do: "+fault.PowerUnchanged.Row().Do[:40])
+}
+
+// The newest reading is told of the step and of the power.
+func TestAReadingIsTheSameInBothPlaces(t *testing.T) {
+	o := switching()
+	n := &node.Node{ProvisionState: node.Active, Operation: o, PowerState: node.PowerOff, PowerReadAt: after(20 * time.Second)}
+	e := explain.Node(n, explain.Facts{Now: *after(21 * time.Second), Covered: true, Fleet: fleetWith(true)})
+	require.Contains(t, e.Story.Sentence, "; the BMC says Off; ")
+	require.Equal(t, node.PowerOff, e.Power.Seen)
+
+	o.StepWait = &node.Wait{For: node.WaitCall, Subject: "deploy.iso", Since: noon, Until: after(time.Hour)}
+	n.PowerReadAt = after(-time.Second)
+	require.Equal(t, "power on, read 21s ago", explain.Power(n, *after(21 * time.Second)).Text)
+	n.PowerReadAt = after(20 * time.Second)
+	e = explain.Node(n, explain.Facts{Now: *after(21 * time.Second), Covered: true, Fleet: fleetWith(true)})
+	require.Contains(t, e.Story.Sentence, "; at 12:00:20Z the BMC said Off")
+	require.Equal(t, node.PowerOff, e.Power.Seen)
+}
+
+func TestOneSilenceHasOneBeginning(t *testing.T) {
+	for name, recorded := range map[string]time.Duration{"the step has met it first": 14 * time.Second, "it was recorded before": 9 * time.Second} {
+		o := switching()
+		o.StepWait.Missed("no answer in time", *after(11 * time.Second))
+		n := &node.Node{ProvisionState: node.Active, Operation: o}
+		n.Silence = &node.BMCSilence{BMC: n.BMC(), Since: *after(recorded), AskedAt: *after(15 * time.Second), AskedBy: "c2", Seen: "no answer in time", NextAt: *after(40 * time.Second), Asking: true}
+		first := after(min(recorded, 11*time.Second)).Format("15:04:05Z")
+		e := explain.Node(n, explain.Facts{Now: *after(20 * time.Second), Covered: true, Fleet: fleetWith(true)})
+		require.Contains(t, e.Story.Sentence, "the BMC has not answered since "+first, name)
+		require.Contains(t, e.Paragraph(nil), "The BMC has given no answer since "+first+"; conductor c2 is asking it now, since 12:00:15Z", name)
+		require.NotContains(t, e.Paragraph(nil), "asked again about", name)
+	}
+}
