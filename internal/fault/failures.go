@@ -62,7 +62,7 @@ var ofFailures = []CodeRow{
 	},
 	{
 		Code: BMCWrongPassword, Kind: Denied, Cause: true, Reach: true, Meaning: "The BMC refuses the user name or the password.",
-		Do:     "Set the right password, then retry. Temper does not try a refused password again until it is changed or some minutes have passed, so that the BMC does not lock the account. If the account is locked, unlock it at the BMC.",
+		Do:     "Set the right password, then retry. Temper does not try a refused password again for a minute, unless it is changed, so that the BMC does not lock the account. If the account is locked, unlock it at the BMC.",
 		Fields: []string{"driver_info/redfish_username", "driver_info/redfish_password"},
 	},
 	{
