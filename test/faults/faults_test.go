@@ -47,11 +47,11 @@ var hardware = map[string]struct {
 	},
 	"power is slow": {
 		fault: []map[string]any{{"kind": "slow_power", "delay": "20s", "count": 1}},
-		waits: "step deploy.deploy: power on asked at CLOCK; the BMC still says PoweringOn; looked at again every 1s; attempt 1 of 5 ends at CLOCK, then it is tried again",
+		waits: "step deploy.deploy: power on asked at CLOCK; the BMC still says PoweringOn; looked at again every 1s; gives up at CLOCK",
 	},
 	"power requests are lost": {
 		fault: []map[string]any{kind("lost_power")}, step: "deploy.deploy", cause: fault.PowerUnchanged,
-		waits: "step deploy.deploy: power on asked at CLOCK; the BMC still says Off; looked at again every 1s; attempt 1 of 5 ends at CLOCK, then it is tried again",
+		waits: "step deploy.deploy: power on asked at CLOCK; the BMC still says Off; looked at again every 1s; gives up at CLOCK",
 		words: `power state is not "power on" TIME after On was sent`,
 	},
 	"the agent is silent": {
@@ -282,7 +282,7 @@ func conductorIsKilled(t *testing.T, l *lab) {
 	n.spoil(map[string]any{"kind": "slow_power", "delay": "20s", "count": 1})
 	began := time.Now()
 	id := n.deploy("fail")
-	n.tells(began, "", "step deploy.deploy: power on asked at CLOCK; the BMC still says PoweringOn; looked at again every 1s; attempt 1 of 5 ends at CLOCK, then it is tried again")
+	n.tells(began, "", "step deploy.deploy: power on asked at CLOCK; the BMC still says PoweringOn; looked at again every 1s; gives up at CLOCK")
 	l.conductor(t, "pair", "pair-2")
 	require.NoError(t, syscall.Kill(first.Pid(), syscall.SIGKILL))
 	eventually(t, func() error {
