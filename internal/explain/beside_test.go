@@ -79,7 +79,6 @@ func TestAPowerChangeThatDoesNotComeHasAdvice(t *testing.T) {
 	e := explain.Node(n, explain.Facts{Now: *after(11 * time.Second), Covered: true, Fleet: fleetWith(true)})
 	require.Equal(t, fault.PowerUnchanged, e.Cause)
 	require.Contains(t, e.Trouble, "It takes unusually long: power off was asked for and does not come; 1 of 5 attempts have failed")
-	require.Contains(t, e.Actions, explain.Action{Do: explain.ProbeBMC})
 	require.Contains(t, e.Actions, explain.Action{Do: explain.CancelOperation, Operation: 7})
 	require.Contains(t, e.Paragraph(nil), "What to do: "+fault.PowerUnchanged.Row().Do[:40])
 }

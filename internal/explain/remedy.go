@@ -12,7 +12,6 @@ import (
 // remedies are what mends the cause of a failure, where a command can. It comes before the retry.
 var remedies = map[fault.Code][]Do{
 	fault.BMCSilent:          {ProbeBMC, SetAddress},
-	fault.PowerUnchanged:     {ProbeBMC, ShowConsole},
 	fault.BMCWrongPassword:   {SetPassword},
 	fault.CredentialsDenied:  {SetPassword},
 	fault.BMCWrongAddress:    {SetAddress},
