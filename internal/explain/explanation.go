@@ -88,6 +88,7 @@ type Explanation struct {
 	usually     string // the second half of Usual
 	away        string // the part of Temper without which nothing goes on, and what is wrong with it; "" = all are there
 	fleet       []coverage.Conductor
+	waits       *node.Wait // what the running step waits for
 	answer      *time.Time // until when an answer may be awaited although the time for it is over; nil = no longer
 	now         time.Time
 }
@@ -104,6 +105,7 @@ func Node(n *node.Node, f Facts) Explanation {
 	e.coverage(n, f)
 	e.canCover(n, f)
 	if o := n.Operation; o != nil {
+		e.waits = waitOf(o, n)
 		e.operation(n, o, f)
 	} else {
 		e.idle(n, f)

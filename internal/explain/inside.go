@@ -13,7 +13,7 @@ import (
 // Temporal's UI. n needs only its UUID, its name and the operation. given is since when
 // conductors have the steps; nil = they do not have them.
 func Inside(n *node.Node, given *time.Time, now time.Time) Explanation {
-	e := Explanation{Trouble: []string{}, Notes: []string{}, now: now, inside: true}
+	e := Explanation{Trouble: []string{}, Notes: []string{}, now: now, inside: true, waits: n.Operation.LiveWait()}
 	e.operation(n, n.Operation, Facts{Now: now, Covered: true, Run: &node.RunStatus{Known: true, Open: true}, Inside: true, Given: given})
 	return e
 }

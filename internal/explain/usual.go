@@ -59,7 +59,7 @@ func (e *Explanation) usual(n *node.Node, o *node.Operation, f Facts) {
 	if runs == "" {
 		return
 	}
-	step, waits := o.CurrentStep(), waitOf(o, n)
+	step, waits := o.CurrentStep(), e.waits
 	if usually != "" {
 		e.usually, e.Usual = usually, runs+"; "+usually
 	}
