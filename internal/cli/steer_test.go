@@ -13,6 +13,7 @@ import (
 	"golang.org/x/crypto/bcrypt"
 
 	"go.temper.dev/temper/api"
+	"go.temper.dev/temper/internal/coverage"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
 )
@@ -76,6 +77,8 @@ func (s *steering) started(command string) string {
 
 func TestDecisionsFromTheCommandLine(t *testing.T) {
 	s := newSteering(t)
+	_, err := s.work.SeeProcess(t.Context(), coverage.Process{Role: coverage.RoleOrchestrator, Name: "o1"}, true) // else no decision is offered
+	require.NoError(t, err)
 	id := s.held("stuck1", "deploy.deploy")
 	shown := s.does("operation show " + id)
 	for _, want := range []string{"holding for a decision: temper operation retry " + id + ", or temper operation abort " + id, "waiting until", "on failure", "6, failed 5 of 5", "no disk"} {
