@@ -150,7 +150,7 @@ func TestACancelledDeployEjectsTheImageThatComesLate(t *testing.T) {
 	t.Parallel()
 	s := world(t)
 	n := available(t, s, s.rack)
-	n.spoil(fault{Kind: "slow_insert", Delay: "4s", Count: often})
+	n.spoil(fault{Kind: "slow_insert", Delay: "8s", Count: often})
 	id := n.provision("active", nil)
 	eventually(t, patience, func() error {
 		o, err := n.operation(id)
