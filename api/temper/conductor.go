@@ -16,7 +16,7 @@ import (
 // shownConductor is a conductor as /temper/v1 shows it.
 func (w workload) shownConductor(k *coverage.Conductor) gin.H {
 	return gin.H{
-		"hostname": k.Hostname, "conductor_group": k.Group, "state": k.State(), "alive": k.Alive, "draining": k.Draining,
+		"hostname": k.Hostname, "conductor_group": k.Group, "state": k.State(), "alive": k.Alive, "late": k.Late, "draining": k.Draining,
 		"drivers": intent.DriversOf(k), "nodes": w.nodes[k.Hostname], "steps": w.steps[k.Hostname],
 		"started_at": format.Timestamp(&k.StartedAt), "heartbeat_at": format.Timestamp(&k.HeartbeatAt), "temporal_at": format.Timestamp(&k.PolledAt),
 		"stopped_at": format.Timestamp(k.StoppedAt), "version": format.OrNull(w.versions[k.Hostname]),

@@ -45,13 +45,21 @@ func fleetTable(conductors []client.FleetConductor, wide bool) table.Table {
 	}
 	g := table.New(heads...).Whole("STATE", "LAST HEARTBEAT")
 	for _, k := range conductors {
-		cells := []string{k.Hostname, k.State, k.Group, strings.Join(k.Drivers, ", "), fmt.Sprint(k.Nodes), fmt.Sprint(k.Steps), table.Time(k.HeartbeatAt)}
+		cells := []string{k.Hostname, conductorState(&k), k.Group, strings.Join(k.Drivers, ", "), fmt.Sprint(k.Nodes), fmt.Sprint(k.Steps), table.Time(k.HeartbeatAt)}
 		if wide {
 			cells = append(cells, table.Time(k.StartedAt))
 		}
 		g.Add(cells...)
 	}
 	return g
+}
+
+// conductorState is the state of a conductor, and whether its heartbeat is overdue.
+func conductorState(k *client.FleetConductor) string {
+	if k.Late {
+		return k.State + ", late"
+	}
+	return k.State
 }
 
 func newConductorDrain(s *session) *cobra.Command {
@@ -133,7 +141,7 @@ func conductorFields(k *client.FleetConductor) table.Table {
 	g := table.New()
 	for _, f := range [][2]string{
 		{"hostname", k.Hostname},
-		{"state", k.State},
+		{"state", conductorState(k)},
 		{"group", cmp.Or(k.Group, `"" (the default)`)},
 		{"drivers", strings.Join(k.Drivers, ", ")},
 		{"nodes it owns", fmt.Sprint(k.Nodes)},

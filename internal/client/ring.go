@@ -16,6 +16,7 @@ type FleetConductor struct {
 	Group       string     `json:"conductor_group"`
 	State       string     `json:"state"` // alive, draining, dead, stopped
 	Alive       bool       `json:"alive"`
+	Late        bool       `json:"late"` // it is alive, and its heartbeat is overdue
 	Draining    bool       `json:"draining"`
 	Drivers     []string   `json:"drivers"`
 	Nodes       int        `json:"nodes"` // that it owns

@@ -19,6 +19,7 @@ type Conductor struct {
 	Draining    bool
 	Leaving     bool // its process stops, and drains for that
 	StoppedAt   *time.Time
+	Late        bool // it is alive, and has sent no heartbeat for longer than two intervals
 	Alive       bool // heartbeat fresh by the database's clock, not stopped, and in contact with Temporal
 }
 

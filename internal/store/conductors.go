@@ -26,31 +26,41 @@ var conductorTable = newTable(
 	optional("stopped_at", "", func(c *coverage.Conductor) **time.Time { return &c.StoppedAt }),
 )
 
-// eachConductor returns a scan of rows of conductors (c.*), and whether they are alive.
+// eachConductor returns a scan of rows of selectConductors.
 func eachConductor() func(pgx.Row) (coverage.Conductor, error) {
-	var alive bool
-	scan := eachRow(conductorTable, &alive)
+	var alive, late bool
+	scan := eachRow(conductorTable, &alive, &late)
 	return func(r pgx.Row) (coverage.Conductor, error) {
 		c, err := scan(r)
-		c.Alive = alive
+		c.Alive, c.Late = alive, late
 		return c, err
 	}
 }
 
 const (
-	conductorsSQL = `SELECT c.*, conductor_alive(c, w, @timeout) FROM conductors c CROSS JOIN witness w ORDER BY c.hostname LIMIT 10000`
-	conductorSQL  = `SELECT c.*, conductor_alive(c, w, @timeout) FROM conductors c CROSS JOIN witness w WHERE c.hostname = @hostname`
+	// selectConductors are the conductors as eachConductor reads them.
+	selectConductors = `SELECT c.*, conductor_alive(c, w, @timeout), conductor_late(c, w, @timeout, @late) FROM conductors c CROSS JOIN witness w`
+
+	conductorsSQL = selectConductors + ` ORDER BY c.hostname LIMIT 10000`
+	conductorSQL  = selectConductors + ` WHERE c.hostname = @hostname`
 )
+
+// lives are the arguments of the rules that say who is alive, and whose heartbeat is overdue.
+func (s *Store) lives() args {
+	return args{"timeout": micros(s.conductorTimeout), "late": micros(2 * s.conductorInterval)}
+}
 
 // Conductors are all that ever registered, by name, dead ones included.
 func (s *Store) Conductors(ctx context.Context) ([]coverage.Conductor, error) {
-	return list(ctx, s, "list conductors", conductorsSQL, args{"timeout": micros(s.conductorTimeout)}, eachConductor())
+	return list(ctx, s, "list conductors", conductorsSQL, s.lives(), eachConductor())
 }
 
 // Conductor is the one of that name.
 func (s *Store) Conductor(ctx context.Context, hostname string) (*coverage.Conductor, error) {
 	var c coverage.Conductor
-	found, err := s.one(ctx, "read a conductor", conductorSQL, args{"hostname": hostname, "timeout": micros(s.conductorTimeout)}, func(r pgx.Row) (err error) {
+	a := s.lives()
+	a["hostname"] = hostname
+	found, err := s.one(ctx, "read a conductor", conductorSQL, a, func(r pgx.Row) (err error) {
 		c, err = eachConductor()(r)
 		return err
 	})

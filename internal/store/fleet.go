@@ -38,7 +38,7 @@ const (
 	// Two that drain at once, the last two of a driver, wait for each other here.
 	lockFleetSQL = `SELECT epoch FROM ring_epoch FOR UPDATE`
 
-	oneConductorSQL = `SELECT c.*, conductor_alive(c, w, @timeout) FROM conductors c CROSS JOIN witness w WHERE c.hostname = @hostname FOR UPDATE OF c`
+	oneConductorSQL = conductorSQL + ` FOR UPDATE OF c`
 
 	// onlyOneSQL are the nodes that nobody but this conductor covers.
 	onlyOneSQL = `
@@ -66,7 +66,7 @@ func (s *Store) AskDrain(ctx context.Context, hostname string, force bool) (*cov
 	timeout := micros(s.conductorTimeout)
 	err := s.inTx(ctx, "drain conductor "+words(hostname, 255), func(b *pgx.Batch) {
 		b.Queue(lockFleetSQL).Exec(func(pgconn.CommandTag) error { return nil })
-		queueConductor(b, hostname, timeout, &c, &found)
+		s.queueConductor(b, hostname, &c, &found)
 		b.Queue(onlyOneSQL, args{"hostname": hostname, "timeout": timeout}).QueryRow(func(r pgx.Row) error { return r.Scan(&count, &names) })
 	}, func(b *pgx.Batch) error {
 		switch {
@@ -94,7 +94,7 @@ func (s *Store) AskUndrain(ctx context.Context, hostname string) (*coverage.Cond
 	var c coverage.Conductor
 	var found bool
 	err := s.inTx(ctx, "undrain conductor "+words(hostname, 255), func(b *pgx.Batch) {
-		queueConductor(b, hostname, micros(s.conductorTimeout), &c, &found)
+		s.queueConductor(b, hostname, &c, &found)
 	}, func(b *pgx.Batch) error {
 		switch {
 		case !found:
@@ -141,8 +141,10 @@ func someOf(names []string, count int) string {
 	return strings.Join(names, ", ")
 }
 
-func queueConductor(b *pgx.Batch, hostname string, timeout int64, c *coverage.Conductor, found *bool) {
-	b.Queue(oneConductorSQL, args{"hostname": hostname, "timeout": timeout}).QueryRow(maybe(found, func(r pgx.Row) (err error) {
+func (s *Store) queueConductor(b *pgx.Batch, hostname string, c *coverage.Conductor, found *bool) {
+	a := s.lives()
+	a["hostname"] = hostname
+	b.Queue(oneConductorSQL, a).QueryRow(maybe(found, func(r pgx.Row) (err error) {
 		*c, err = eachConductor()(r)
 		return err
 	}))
@@ -154,7 +156,7 @@ func (s *Store) ForgetConductor(ctx context.Context, hostname string) error {
 	var c coverage.Conductor
 	var found bool
 	return s.inTx(ctx, "forget conductor "+words(hostname, 255), func(b *pgx.Batch) {
-		queueConductor(b, hostname, micros(s.conductorTimeout), &c, &found)
+		s.queueConductor(b, hostname, &c, &found)
 	}, func(b *pgx.Batch) error {
 		switch {
 		case !found:

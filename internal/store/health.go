@@ -23,11 +23,11 @@ SELECT e.epoch, (extract(epoch FROM clock_timestamp() - e.reconciled_at) * 10000
 			(array_agg(v.conductor_group ORDER BY v.hostname))[1] AS first_group,
 			(SELECT string_agg(k, ',' ORDER BY k) FROM jsonb_object_keys((array_agg(v.interfaces ORDER BY v.hostname))[1]) AS k) AS first_drivers,
 			(extract(epoch FROM clock_timestamp() - min(v.heartbeat_at)) * 1000000)::bigint AS silent,
-			(extract(epoch FROM clock_timestamp() - max(v.heartbeat_at)) * 1000000)::bigint AS last, count(*) FILTER (WHERE v.alive AND v.late) AS late,
+			(extract(epoch FROM clock_timestamp() - max(v.heartbeat_at)) * 1000000)::bigint AS last, count(*) FILTER (WHERE v.late) AS late,
 			(array_agg(jsonb_build_object('name', v.hostname, 'silent', (extract(epoch FROM clock_timestamp() - v.heartbeat_at) * 1000000)::bigint)
-				ORDER BY v.hostname) FILTER (WHERE v.alive AND v.late))[1:@named] AS who
+				ORDER BY v.hostname) FILTER (WHERE v.late))[1:@named] AS who
 		  FROM (SELECT c.hostname, c.conductor_group, c.interfaces, c.heartbeat_at, c.draining, c.stopped_at IS NOT NULL AS stopped, conductor_alive(c, w, @timeout) AS alive,
-			NOT heard(c.heartbeat_at, w, @late) AND NOT (w.gap_seen AND graced(c.heartbeat_at, w, @timeout)) AS late FROM conductors c) AS v
+			conductor_late(c, w, @timeout, @late) AS late FROM conductors c) AS v
 		 GROUP BY 1, 2, 3) AS x),
 	(SELECT jsonb_agg(x) FROM (
 		SELECT p.role, p.name, p.version, p.started_at, process_alive(p, w, @timeout) AS alive,
@@ -61,7 +61,8 @@ func (s *Store) FleetHealth(ctx context.Context) (v coverage.Health, err error) 
 		Silent              int64
 		Ahead, Error        *int64
 	}
-	a := args{"timeout": micros(s.conductorTimeout), "late": micros(2 * s.conductorInterval), "named": coverage.MaxDead, "limit": maxProcesses}
+	a := s.lives()
+	a["named"], a["limit"] = coverage.MaxDead, maxProcesses
 	_, err = s.one(ctx, "read how the fleet is", fleetHealthSQL, a, func(r pgx.Row) error {
 		return r.Scan(&v.Epoch, &reconciled, &outage, &contact, &alike, &processes)
 	})

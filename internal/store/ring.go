@@ -32,7 +32,7 @@ func (s *Store) Fleet(ctx context.Context) (*coverage.Fleet, error) {
 	err := s.inTx(ctx, "read the fleet", func(b *pgx.Batch) {
 		b.Queue("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
 		b.Queue(epochSQL).QueryRow(func(r pgx.Row) error { return r.Scan(&f.Epoch, &f.Before) })
-		b.Queue(conductorsSQL, timeout).Query(collect(&f.Conductors, eachConductor()))
+		b.Queue(conductorsSQL, s.lives()).Query(collect(&f.Conductors, eachConductor()))
 		b.Queue(membersSQL, timeout).Query(collect(&members, scanID))
 		b.Queue(needsSQL).Query(collect(&f.Requirements, func(r pgx.Row) (p coverage.Requirement, err error) {
 			var wants map[string][]string

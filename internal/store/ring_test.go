@@ -236,3 +236,30 @@ func TestTheFleetsVitals(t *testing.T) {
 	require.Less(t, v.Age, time.Minute)
 	require.Zero(t, v.Epoch)
 }
+
+// A list of conductors and the status of the fleet call the same ones late.
+func TestAConductorIsLateWhereverItIsShown(t *testing.T) {
+	t.Parallel()
+	c := clock(t)
+	c.register("a", "b", "d")
+	raw(t, c.url, "UPDATE conductors SET heartbeat_at = heartbeat_at - interval '8 seconds' WHERE hostname = 'b'")
+	raw(t, c.url, "UPDATE conductors SET heartbeat_at = heartbeat_at - interval '1 minute' WHERE hostname = 'd'")
+	v, err := c.s.FleetHealth(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, 1, v.LateCount)
+	all, err := c.s.Conductors(t.Context())
+	require.NoError(t, err)
+	for _, one := range all {
+		require.Equal(t, one.Hostname == "b", one.Late, one.Hostname)
+		same, err := c.s.Conductor(t.Context(), one.Hostname)
+		require.NoError(t, err)
+		require.Equal(t, one.Late, same.Late)
+	}
+
+	raw(t, c.url, "UPDATE witness SET seen_at = NULL, contact_at = NULL, gap_from = NULL, gap_until = NULL")
+	f, err := c.s.Fleet(t.Context())
+	require.NoError(t, err, "before any witness has written")
+	for _, one := range f.Conductors {
+		require.Equal(t, one.Hostname == "b", one.Late, one.Hostname)
+	}
+}
