@@ -1,7 +1,9 @@
 package temper
 
 import (
+	"context"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -38,6 +40,7 @@ type shownAttentionGroup struct {
 	Cause    any         `json:"cause"` // null = there is none
 	Nodes    int         `json:"nodes"`
 	Sentence string      `json:"sentence"`
+	Advice   any         `json:"advice"` // what to do about the cause; null = nobody knows
 	Since    any         `json:"since"`
 	Names    []string    `json:"names"` // of some of the nodes
 	Help     []help.Item `json:"help"`
@@ -109,8 +112,12 @@ func (s *Server) listAttention(c *gin.Context) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
+	members, err := s.membersOf(ctx, groups)
+	if err != nil {
+		return 0, nil, err
+	}
 	return http.StatusOK, withBroken(<-asked, format.Collection[node.AttentionGroup]{
-		Name: "groups", Path: "/temper/v1/why", Show: showAttentionGroup,
+		Name: "groups", Path: "/temper/v1/why", Show: func(g *node.AttentionGroup) any { return showAttentionGroup(g, members) },
 		Marker: func(g *node.AttentionGroup) string { return fmt.Sprintf("%d.%d.%s", g.Rank, g.Nodes, g.Cause) },
 	}.Body(q, p, groups)), nil
 }
@@ -159,17 +166,45 @@ func showAttention(a *node.Attention) any {
 	return out
 }
 
-func showAttentionGroup(g *node.AttentionGroup) any {
-	items := make([]help.Item, 0, 3)
+// membersOf returns the first named node of each group of nodes that take too long, by that name. What somebody can do about such nodes
+// depends on how they are reached, and on their operations.
+func (s *Server) membersOf(ctx context.Context, groups []node.AttentionGroup) (map[string]*node.Node, error) {
+	var names []string
+	for i := range groups {
+		if g := &groups[i]; g.Reason == node.ReasonLate && len(g.Names) > 0 {
+			names = append(names, g.Names[0])
+		}
+	}
+	if names == nil {
+		return nil, nil
+	}
+	uuids, err := s.Store.NodeUUIDs(ctx, names)
+	if err != nil {
+		return nil, err
+	}
+	read, err := s.Store.NodesByUUID(ctx, slices.Collect(maps.Values(uuids)))
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]*node.Node{}
+	for i := range read {
+		out[read[i].Name], out[read[i].UUID] = &read[i], &read[i]
+	}
+	return out, nil
+}
+
+func showAttentionGroup(g *node.AttentionGroup, members map[string]*node.Node) any {
+	items, member := make([]help.Item, 0, 3), (*node.Node)(nil)
 	if len(g.Names) > 0 {
+		member = members[g.Names[0]]
 		items = append(items, help.Of(&node.Node{UUID: g.Names[0], Name: g.Names[0]}, explain.Action{Do: explain.ExplainNode}))
 	}
-	for _, a := range explain.OfGroup(g.Reason, g.Cause) {
-		items = append(items, help.Of(nil, a))
+	for _, a := range explain.OfGroup(g.Reason, g.Cause, member) {
+		items = append(items, help.Of(member, a))
 	}
 	return shownAttentionGroup{
 		Help:   items,
 		Reason: g.Reason, Cause: format.OrNull(string(g.Cause)), Nodes: g.Nodes, Since: format.Timestamp(g.Since), Names: g.Names,
-		Sentence: explain.NeedsPerson(g.Nodes, g.Reason, g.Cause),
+		Sentence: explain.NeedsPerson(g.Nodes, g.Reason, g.Cause), Advice: format.OrNull(explain.GroupAdvice(g.Reason, g.Cause)),
 	}
 }

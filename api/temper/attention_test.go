@@ -2,7 +2,9 @@ package temper_test
 
 import (
 	"context"
+	"encoding/json"
 	"net/url"
+	"strings"
 	"testing"
 	"time"
 
@@ -10,7 +12,9 @@ import (
 
 	"go.temper.dev/temper/api"
 	"go.temper.dev/temper/api/apitest"
+	"go.temper.dev/temper/internal/coverage"
 	"go.temper.dev/temper/internal/explain"
+	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
 )
 
@@ -76,4 +80,48 @@ func partNames(parts any) (names []string) {
 		names = append(names, p.(map[string]any)["name"].(string))
 	}
 	return names
+}
+
+// The fleet is advised as the node is: a group of late nodes says what to do about their cause, and has the commands that why of its
+// first node has.
+func TestAGroupOfLateNodesAdvisesWhatItsNodesDo(t *testing.T) {
+	b := apitest.New(t).WithConductors()
+	b.Operations.Run = node.RunStatus{Known: true, Open: true}
+	_, err := b.Store.SeeProcess(t.Context(), coverage.Process{Role: coverage.RoleOrchestrator, Name: "o1"}, true)
+	require.NoError(t, err)
+	for name, wait := range map[string]node.Wait{
+		"power": {For: node.WaitPower, Subject: "power off", LateCause: fault.PowerUnchanged},
+		"agent": {For: node.WaitCall, Subject: "deploy.iso", LateCause: fault.AgentNeverCalled},
+		"bmc":   {For: node.WaitAnswer, Unread: "no answer", LateCause: fault.BMCSilent},
+	} {
+		uuid := b.In(name, node.Deploying)
+		wait.Since = time.Now().Add(-time.Hour)
+		until, late := wait.Since.Add(24*time.Hour), wait.Since.Add(time.Minute)
+		wait.Until, wait.LateAt = &until, &late
+		if wait.Unread != "" {
+			wait.UnreadSince = &wait.Since
+		}
+		written, err := json.Marshal(wait)
+		require.NoError(t, err)
+		b.SQL(`UPDATE operations SET phase = 'running', error = NULL, cause = NULL, conductor = 'c1', step_wait = $2,
+			steps = jsonb_set(steps, '{1,started_at}', $2::jsonb -> 'since') WHERE node_uuid = $1`, uuid, written)
+
+		groups := b.Get("/temper/v1/why?group=cause&node=" + name).Is(200)["groups"].([]any)
+		require.Len(t, groups, 1, name)
+		group := groups[0].(map[string]any)
+		require.Equal(t, string(wait.LateCause), group["cause"])
+		why := b.Get("/temper/v1/nodes/" + name + "/why").Is(200)
+		require.Equal(t, group["cause"], why["cause"], why["text"])
+		require.Contains(t, why["text"], ". What to do: "+group["advice"].(string)+". ")
+		var commands []any
+		for _, h := range group["help"].([]any) {
+			commands = append(commands, h.(map[string]any)["command"])
+		}
+		require.Equal(t, "temper node why "+name, commands[0])
+		for _, command := range why["commands"].([]any) {
+			if !strings.HasPrefix(command.(string), "temper operation watch ") { // of one operation only
+				require.Contains(t, commands, command)
+			}
+		}
+	}
 }

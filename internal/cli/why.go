@@ -209,6 +209,9 @@ func printGroups(out io.Writer, groups []client.AttentionGroup, asked int) error
 			since = "the first since " + table.Time(g.Since) + "; "
 		}
 		fmt.Fprintln(text, "  "+table.OneLine(since+names))
+		if g.Advice != "" {
+			fmt.Fprintln(text, "  what to do: "+table.OneLine(g.Advice))
+		}
 		for _, h := range g.Help {
 			fmt.Fprintf(text, "  you can: %s  # %s\n", table.OneLine(h.Command), table.OneLine(h.Effect))
 		}

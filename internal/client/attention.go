@@ -35,8 +35,9 @@ type AttentionGroup struct {
 	Cause    string     `json:"cause"`
 	Nodes    int        `json:"nodes"`
 	Sentence string     `json:"sentence"`
-	Since    *time.Time `json:"since"` // nil = not known
-	Names    []string   `json:"names"` // of some of the nodes
+	Advice   string     `json:"advice"` // what to do about the cause; "" = nobody knows
+	Since    *time.Time `json:"since"`  // nil = not known
+	Names    []string   `json:"names"`  // of some of the nodes
 	Help     []Help     `json:"help"`
 }
 

@@ -41,13 +41,27 @@ func NeedsAttention(a *node.Attention) string {
 	return words + because(a.Cause)
 }
 
-// OfGroup returns what somebody can do about nodes that need a person for the same reason and cause, besides asking for each.
-func OfGroup(reason node.Reason, cause fault.Code) []Action {
-	actions := []Action{{Do: ListNeedy, Reason: reason, Cause: cause}}
+// OfGroup returns what somebody can do about nodes that need a person for the same reason and cause, besides asking for each. member is
+// one of the nodes; nil = none was read.
+func OfGroup(reason node.Reason, cause fault.Code, member *node.Node) []Action {
+	e := Explanation{}
+	e.can(Action{Do: ListNeedy, Reason: reason, Cause: cause})
 	if cause == fault.NoConductor {
-		actions = append(actions, Action{Do: ListConductors})
+		e.can(Action{Do: ListConductors})
 	}
-	return actions
+	if reason == node.ReasonLate && cause != "" && member != nil && member.Operation != nil {
+		e.canMendLate(member, member.Operation, cause)
+	}
+	return e.Actions
+}
+
+// GroupAdvice says what to do about nodes that need a person for the same reason and cause, in sentences without the last full stop;
+// "" = nobody knows.
+func GroupAdvice(reason node.Reason, cause fault.Code) string {
+	if cause == "" {
+		return ""
+	}
+	return whatToDo(cause, reason == node.ReasonLate)
 }
 
 // because appends what a code means to a sentence.

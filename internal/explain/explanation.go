@@ -231,15 +231,18 @@ func (e *Explanation) advice() []string {
 	if !e.advises || e.Cause == "" {
 		return nil
 	}
-	do := func(c fault.Code) string {
-		if e.goesOn { // what goes on can't be retried
-			return text.Clause(c.Row().Do)
-		}
-		return text.Clause(c.Row().Advice())
-	}
-	about := cmp.Or(e.remedy, do(e.Cause))
+	about := cmp.Or(e.remedy, whatToDo(e.Cause, e.goesOn))
 	if !e.uncovered || e.Cause == fault.NoConductor {
 		return []string{"What to do: " + about}
 	}
-	return []string{"What to do first: " + do(fault.NoConductor), "What to do about the failure: " + about}
+	return []string{"What to do first: " + whatToDo(fault.NoConductor, e.goesOn), "What to do about the failure: " + about}
+}
+
+// whatToDo says what to do about a cause, in sentences without the last full stop. goesOn says that the operation goes on, so that it
+// can't be retried.
+func whatToDo(cause fault.Code, goesOn bool) string {
+	if goesOn {
+		return text.Clause(cause.Row().Do)
+	}
+	return text.Clause(cause.Row().Advice())
 }

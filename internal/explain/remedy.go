@@ -96,6 +96,12 @@ func (e *Explanation) canMendMeanwhile(n *node.Node, o *node.Operation, cause fa
 	}
 }
 
+// canMendLate adds what helps with a cause for which o takes unusually long.
+func (e *Explanation) canMendLate(n *node.Node, o *node.Operation, cause fault.Code) {
+	e.canMendMeanwhile(n, o, cause)
+	e.can(Action{Do: CancelOperation, Operation: o.ID}) // what mends the cause can be done when it has ended
+}
+
 // Mends returns what mends the cause for which a request to n's BMC has failed, where a command can.
 func Mends(n *node.Node, cause fault.Code) (out []Action) {
 	for _, do := range remedies[cause] {

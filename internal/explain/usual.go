@@ -83,8 +83,7 @@ func (e *Explanation) usual(n *node.Node, o *node.Operation, f Facts) {
 	}
 	if cause := o.LateCause(e.now); cause != "" && e.Cause == "" {
 		e.Cause, e.advises = cause, true
-		e.canMendMeanwhile(n, o, cause)
-		e.can(Action{Do: CancelOperation, Operation: o.ID}) // what mends the cause can be done when it has ended
+		e.canMendLate(n, o, cause)
 	}
 }
 
