@@ -1,6 +1,8 @@
 package intent
 
 import (
+	"slices"
+
 	"go.temper.dev/temper/api/format"
 	"go.temper.dev/temper/internal/explain"
 	"go.temper.dev/temper/internal/fault"
@@ -11,11 +13,22 @@ import (
 // Helped adds to err what can be done about it, as far as that depends on the node n and
 // on the event e that was asked for. e is "" if the request was not about the life cycle.
 func Helped(err error, n *node.Node, e node.Event) error {
+	return Asked{Event: e}.Helped(err, n)
+}
+
+// Helped is the function Helped for the request a. If a itself names an image, another one has to be named with it: one that is set on
+// the node would have no effect.
+func (a Asked) Helped(err error, n *node.Node) error {
 	if err == nil {
 		return nil
 	}
 	var list []help.Item
-	add := func(do explain.Do) { list = append(list, help.Of(n, explain.Action{Do: do})) }
+	add := func(do explain.Do) {
+		if item := help.Of(n, explain.Action{Do: do, Event: a.Event}); !slices.ContainsFunc(list, func(h help.Item) bool { return h.Command == item.Command }) {
+			list = append(list, item)
+		}
+	}
+	e := a.Event
 	switch code := fault.CodeOf(err); {
 	case code == fault.NodeLocked, code == fault.NodeInTransition, code == fault.StateNotAllowed && n.Operation != nil:
 		list = aboutOperation(n)
@@ -29,14 +42,22 @@ func Helped(err error, n *node.Node, e node.Event) error {
 	case code == fault.ImageInvalid && e == node.EventDeploy: // the request names the image
 		add(explain.DeployImage)
 	default:
-		for _, a := range explain.Mends(n, code) {
-			list = append(list, help.Of(n, a))
+		for _, mend := range explain.Mends(n, code) {
+			if a.namesImage() && (mend.Do == explain.SetImage || mend.Do == explain.SetDigest) {
+				mend.Do = explain.DeployImage
+			}
+			add(mend.Do)
 		}
 	}
 	if list == nil {
 		return err
 	}
 	return format.WithHelp(err, list...)
+}
+
+// namesImage reports whether the request itself has the image, or its digest.
+func (a Asked) namesImage() bool {
+	return a.Provision != nil && slices.ContainsFunc([]string{"image_source", "image_checksum", "image_os_hash_value"}, func(key string) bool { return a.Provision.Info[key] != nil })
 }
 
 // aboutOperation returns how to see what n's open operation does, and how to end it.

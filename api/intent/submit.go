@@ -137,7 +137,7 @@ func (s *Service) decide(c *gin.Context, a Asked, n *node.Node, fl *Fleet, image
 		err = image.Refusal(n)
 	}
 	if err != nil {
-		return nil, Helped(err, n, a.Event)
+		return nil, a.Helped(err, n)
 	}
 	r.User = httpd.User(c)
 	return r, nil

@@ -64,14 +64,14 @@ func (s *Server) tryOrder(c *gin.Context, o *order) (int, any, error) {
 		return 0, nil, err
 	}
 	if err != nil {
-		out.refuse(n, o.Event, append([]error{err}, o.obstacles(n, fl)...)...)
+		out.refuse(n, o.Asked, append([]error{err}, o.obstacles(n, fl)...)...)
 	}
 	if r == nil || r.Open != nil {
 		image, err := s.TryImage(c.Request.Context(), o.Provision, n)
 		if err != nil {
 			return 0, nil, err
 		}
-		out.refuse(n, o.Event, image.Refusals...)
+		out.refuse(n, o.Asked, image.Refusals...)
 		out.Notes = append(out.Notes, image.Notes...)
 	}
 	if out.Accepted = len(out.Refusals) == 0; !out.Accepted || r == nil || r.Open == nil {
@@ -85,12 +85,12 @@ func (s *Server) tryOrder(c *gin.Context, o *order) (int, any, error) {
 	return http.StatusOK, out, err
 }
 
-// refuse adds reasons why n refuses e, each once.
-func (t *shownTrial) refuse(n *node.Node, e node.Event, reasons ...error) {
+// refuse adds reasons why n refuses what is asked, each once.
+func (t *shownTrial) refuse(n *node.Node, asked intent.Asked, reasons ...error) {
 	for _, why := range reasons {
 		code, words := fault.CodeOf(why), fault.Text(why)
 		if !slices.ContainsFunc(t.Refusals, func(r shownRefusal) bool { return r.Code == code && r.Message == words }) {
-			t.Refusals = append(t.Refusals, shownRefusal{code, words, format.HelpOf(intent.Helped(why, n, e))})
+			t.Refusals = append(t.Refusals, shownRefusal{code, words, format.HelpOf(asked.Helped(why, n))})
 		}
 	}
 }

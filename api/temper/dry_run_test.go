@@ -175,6 +175,36 @@ func TestARequestRefusesTheImagesThatADryRunRefuses(t *testing.T) {
 	b.Put("/v1/nodes/n1/states/provision", map[string]any{"target": "active"}).Is(202)
 }
 
+// An image that a request names is replaced in the request. What is set on the node would have no effect on it.
+func TestARefusedImageIsNamedAnewWhereItWasNamed(t *testing.T) {
+	b := fetching(t)
+	redfishNode(b)
+	url := images(t)
+	b.SQL(`INSERT INTO node_inventory (node_id, inventory) SELECT id, '{"disks": [{"name": "/dev/sda", "size": 5368709120}]}' FROM nodes`)
+	b.Patch("/v1/nodes/n1", apitest.Add("/instance_info/image_source", url+"/huge.qcow2"), apitest.Add("/instance_info/image_checksum", digestOfAnImage)).Is(200)
+	for name, c := range map[string]struct {
+		state, verb string
+		info        map[string]any
+		want        string
+	}{
+		"a deploy with an image":  {"available", "active", map[string]any{"image_source": url + "/huge.qcow2"}, "temper node deploy n1 --image URL --checksum DIGEST"},
+		"a rebuild with an image": {"active", "rebuild", map[string]any{"image_source": url + "/huge.qcow2"}, "temper node rebuild n1 --image URL --checksum DIGEST"},
+		"one that is not there":   {"active", "rebuild", map[string]any{"image_source": url + "/gone.raw"}, "temper node rebuild n1 --image URL --checksum DIGEST"},
+		"the image of the node":   {"available", "active", nil, "temper node set n1 --instance-info image_source=URL --instance-info image_checksum=DIGEST"},
+	} {
+		b.SQL(`UPDATE nodes SET provision_state = $1`, c.state)
+		body := map[string]any{"verb": c.verb}
+		if c.info != nil {
+			body["instance_info"] = c.info
+		}
+		refused := b.Post(work, body).Is(400)
+		require.Equal(t, c.want, refused["help"].([]any)[0].(map[string]any)["command"], name)
+		body["dry_run"] = true
+		tried := b.Post(work, body).Is(200)["refusals"].([]any)[0].(map[string]any)
+		require.Equal(t, refused["help"], tried["help"], name)
+	}
+}
+
 func TestADryRunTellsAllReasonsAtOnce(t *testing.T) {
 	b := fetching(t)
 	redfishNode(b)

@@ -19,7 +19,7 @@ const (
 	ShowPorts      Do = "list the ports of the node"
 	ShowInventory  Do = "show how the hardware of the node differs"
 	ChangeState    Do = "change the provision state"
-	DeployImage    Do = "deploy an image" // the node has none yet
+	DeployImage    Do = "deploy an image" // the node has none yet, or a request names one that can't be used
 	UnholdNode     Do = "unhold the node"
 	RecoverNode    Do = "recover the node"
 	TakeNode       Do = "take the node" // recover it by force
@@ -67,7 +67,7 @@ type Action struct {
 	Operation int64              // of WatchOperation, CancelOperation, UnpauseOperation, Decide, RetryOperation
 	Kind      node.OperationKind // of the Operation of RetryOperation
 	Decision  node.Action        // of Decide
-	Event     node.Event         // of ChangeState
+	Event     node.Event         // of ChangeState, DeployImage
 	Conductor string             // of ForgetConductor, StartConductor; "" = the host's name
 	Reason    node.Reason        // of ListNeedy
 	Cause     fault.Code         // of ListNeedy; "" = whatever the cause is

@@ -43,7 +43,7 @@ func (e *Explanation) idle(n *node.Node, f Facts) {
 			continue // nothing is wrong that the end of its instance would mend
 		}
 		if v.Event == node.EventDeploy && n.LacksImage() {
-			e.can(Action{Do: DeployImage})
+			e.can(Action{Do: DeployImage, Event: v.Event})
 			continue
 		}
 		e.can(Action{Do: ChangeState, Event: v.Event})

@@ -99,6 +99,8 @@ func each(do explain.Do) (out []explain.Action) {
 				out = append(out, explain.Action{Do: do, Event: v.Event})
 			}
 		}
+	case explain.DeployImage:
+		out = append(out, explain.Action{Do: do, Event: node.EventDeploy}, explain.Action{Do: do, Event: node.EventRebuild})
 	case explain.StartConductor:
 		out = append(out, explain.Action{Do: do, Conductor: "c1"}, explain.Action{Do: do, Group: "b", Drivers: "ipmi,redfish", Settings: "/etc/temper.yaml"})
 	case explain.ListNeedy:

@@ -33,8 +33,10 @@ var rows = map[explain.Do]row{
 	},
 	explain.ChangeState: {"node {verb} {node}", "makes it {state}", http.MethodPost, "/temper/v1/nodes/{node}/operations", verb},
 	explain.DeployImage: {
-		"node deploy {node} --image URL --checksum DIGEST", "makes it active with that image",
-		http.MethodPost, "/temper/v1/nodes/{node}/operations", always(fields{"verb": "active", "instance_info": fields{"image_source": "URL", "image_os_hash_algo": "sha256", "image_os_hash_value": "DIGEST"}}),
+		"node {verb} {node} --image URL --checksum DIGEST", "makes it {state} with that image",
+		http.MethodPost, "/temper/v1/nodes/{node}/operations", func(_ *node.Node, a explain.Action) any {
+			return fields{"verb": verbOf(a.Event).Target, "instance_info": fields{"image_source": "URL", "image_os_hash_algo": "sha256", "image_os_hash_value": "DIGEST"}}
+		},
 	},
 	explain.UnholdNode:     {"node unhold {node}", "lets it go on", http.MethodPost, "/temper/v1/nodes/{node}/operations", always(fields{"verb": "unhold"})},
 	explain.RecoverNode:    {"node recover {node}", "ends what nobody works on", http.MethodPost, "/temper/v1/nodes/{node}/recover", always(fields{})},
