@@ -83,8 +83,8 @@ func (t *task) beginsToBoot(ctx context.Context) (bool, error) {
 	next := backoff(bootPoll)
 	var heard *events
 	defer func() { heard.end(ctx) }()
-	for {
-		_, err := t.readPower(ctx, s)
+	for read := t.powerNow; ; read = t.readPower {
+		_, err := read(ctx, s)
 		switch {
 		case err == nil && t.bootProgress() != bmc.NotBooting:
 			return true, nil

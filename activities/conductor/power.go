@@ -31,6 +31,7 @@ func (t *task) readPower(ctx context.Context, s bmc.PowerControl) (bmc.Power, er
 	if err != nil {
 		return "", err
 	}
+	t.seen, t.seenAt = p, time.Now()
 	if st := stateOf(p); st != "" {
 		t.power, t.powerAt = st, time.Now()
 		t.pending.Power = st
@@ -38,6 +39,21 @@ func (t *task) readPower(ctx context.Context, s bmc.PowerControl) (bmc.Power, er
 	t.learnBootProgress()
 	return p, nil
 }
+
+// recentPower is how old a reading of the power state may be that nothing was sent after. Steps that follow one another ask for the
+// same state within moments, and each reading costs the BMC a request.
+const recentPower = 5 * time.Second
+
+// powerNow returns the power state as it was read just now, or reads it.
+func (t *task) powerNow(ctx context.Context, s bmc.PowerControl) (bmc.Power, error) {
+	if !t.seenAt.IsZero() && time.Since(t.seenAt) < recentPower {
+		return t.seen, nil
+	}
+	return t.readPower(ctx, s)
+}
+
+// forgetPower has the power state read anew: something has been sent, or time has passed that may have changed it.
+func (t *task) forgetPower() { t.seenAt = time.Time{} }
 
 func powerOn(ctx context.Context, t *task, step *node.Step) (outcome, error) {
 	return done, t.powerTo(ctx, step, bmc.PowerOn, bmc.RequestOn, t.Settings.PowerTimeout)
@@ -93,7 +109,7 @@ func (t *task) powerTo(ctx context.Context, step *node.Step, want bmc.Power, r b
 			return nil
 		}
 	}
-	p, err := t.readPower(ctx, s)
+	p, err := t.powerNow(ctx, s)
 	if err != nil {
 		return err
 	}
@@ -103,6 +119,7 @@ func (t *task) powerTo(ctx context.Context, step *node.Step, want bmc.Power, r b
 			return err
 		}
 		if waited { // another state may have come meanwhile
+			t.forgetPower()
 			return t.powerTo(ctx, step, want, r, limit)
 		}
 		step.Issued = nil

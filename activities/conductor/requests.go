@@ -184,6 +184,8 @@ func (a asker) send(ctx context.Context, name string, send func() error) error {
 		return err
 	}
 	a.t.asking = false
+	a.t.forgetPower()
+	defer a.t.forgetPower() // what an event had read meanwhile
 	began := time.Now()
 	err := send()
 	if isSilence(err) {

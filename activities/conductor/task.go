@@ -44,6 +44,8 @@ type task struct {
 	// pending is written by the next save.
 	pending    node.Progress
 	power      node.PowerState           // as last read or written here
+	seen       bmc.Power                 // the power state that this attempt read last
+	seenAt     time.Time                 // when; zero = not since something was sent
 	powerAt    time.Time                 // when pending.Power was read
 	lastWait   atomic.Pointer[node.Wait] // a copy of op.StepWait, for reportLater
 	toldAt     time.Time                 // when the row got what the step waits for, or the step began

@@ -136,7 +136,7 @@ func (s *session) writeBoot(ctx context.Context, want bmc.Boot) error {
 			return err
 		}
 	}
-	o, err := s.readOverride(ctx)
+	o, err := s.recentOverride(ctx)
 	if err != nil {
 		return err
 	}

@@ -23,16 +23,25 @@ func (s *session) drive(ctx context.Context) (virtualDrive, error) {
 	s.mu.Lock()
 	path := s.cd
 	s.mu.Unlock()
+	var d virtualDrive
+	var err error
 	if path != "" {
-		return s.readDrive(ctx, path)
+		d, err = s.readDrive(ctx, path)
+	} else {
+		d, err = s.findDrive(ctx)
 	}
-	d, err := s.findDrive(ctx)
 	if err == nil {
 		s.mu.Lock()
 		s.cd = d.path
 		s.mu.Unlock()
+		note(s, &s.readings.drive, d)
 	}
 	return d, err
+}
+
+// recentDrive is drive for what is about to change what is in it.
+func (s *session) recentDrive(ctx context.Context) (virtualDrive, error) {
+	return recently(ctx, s, &s.readings.drive, s.drive)
 }
 
 func (s *session) readDrive(ctx context.Context, path string) (virtualDrive, error) {
@@ -81,16 +90,16 @@ func (s *session) findDrive(ctx context.Context) (virtualDrive, error) {
 // eachMedia calls f for each collection of virtual media, with the slot that quirks prefer, until f has found what it looks for
 // (true). A resource that can't be read does not end the search; its error is returned if nothing is found.
 func (s *session) eachMedia(ctx context.Context, f func(collection, slot string) (found bool, err error)) error {
-	sys, path, _, err := s.readSystem(ctx)
+	sys, err := s.recentSystem(ctx)
 	if err != nil {
 		return err
 	}
-	quirks, err := s.quirks(ctx, sys, path)
+	quirks, err := s.quirks(ctx, sys.system, sys.path)
 	if err != nil {
 		return err
 	}
 	var broken error
-	for i, path := range append([]string{string(sys.VirtualMedia)}, s.managers(ctx, sys)...) {
+	for i, path := range append([]string{string(sys.VirtualMedia)}, s.managers(ctx, sys.system)...) {
 		collection := path
 		if i > 0 {
 			var m manager

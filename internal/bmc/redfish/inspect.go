@@ -43,10 +43,11 @@ func (s *session) inspect(ctx context.Context) (bmc.Inventory, error) {
 	if until, ok := ctx.Deadline(); ok {
 		in.enough = time.Now().Add(time.Until(until) * 3 / 4)
 	}
-	var err error
-	if in.sys, in.path, _, err = s.readSystem(ctx); err != nil {
+	sys, err := s.readSystem(ctx)
+	if err != nil {
 		return bmc.Inventory{}, err
 	}
+	in.sys, in.path = sys.system, sys.path
 	if in.quirks, err = s.quirks(ctx, in.sys, in.path); err != nil {
 		return bmc.Inventory{}, err
 	}

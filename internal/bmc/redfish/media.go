@@ -55,7 +55,7 @@ func (s *session) insertMedia(ctx context.Context, image string) error {
 	}
 	var first error
 	for {
-		d, err := s.drive(ctx)
+		d, err := s.recentDrive(ctx)
 		if err != nil {
 			return cmp.Or(first, err) // no drive is left
 		}
@@ -182,7 +182,7 @@ func mediaHint(err error, image string) error {
 func (s *session) EjectMedia(ctx context.Context) error {
 	ctx, done := withBudget(ctx, callTime)
 	defer done()
-	d, err := s.drive(ctx)
+	d, err := s.recentDrive(ctx)
 	if err == nil && d.media().Inserted {
 		if err = s.sendEject(ctx, d); err == nil {
 			s.noteEjected(d.path)

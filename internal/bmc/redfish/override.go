@@ -26,18 +26,32 @@ type override struct {
 
 // readOverride reads the boot override where the BMC has it.
 func (s *session) readOverride(ctx context.Context) (override, error) {
-	sys, path, etag, err := s.readSystem(ctx)
+	o, err := s.overrideNow(ctx)
+	if err == nil {
+		note(s, &s.readings.override, o)
+	}
+	return o, err
+}
+
+// recentOverride is readOverride for what is about to write the override.
+func (s *session) recentOverride(ctx context.Context) (override, error) {
+	return recently(ctx, s, &s.readings.override, s.readOverride)
+}
+
+func (s *session) overrideNow(ctx context.Context) (override, error) {
+	sys, err := s.readSystem(ctx)
 	if err != nil {
 		return override{}, err
 	}
+	path := sys.path
 	if sys.Boot.bad {
 		return override{}, malformedAnswer(path, "Boot is not what the schema says")
 	}
-	quirks, err := s.quirks(ctx, sys, path)
+	quirks, err := s.quirks(ctx, sys.system, path)
 	if err != nil {
 		return override{}, err
 	}
-	o := override{boot: sys.Boot.v, system: sys, path: path, etag: etag, quirks: quirks}
+	o := override{boot: sys.Boot.v, system: sys.system, path: path, etag: sys.etag, quirks: quirks}
 	if settings := string(sys.Settings.v.SettingsObject); settings != path {
 		o.settings = settings
 	}
@@ -45,7 +59,7 @@ func (s *session) readOverride(ctx context.Context) (override, error) {
 		return s.readSettings(ctx, o)
 	}
 	if quirks.attributeBoot {
-		o.dell, err = s.readDellBoot(ctx, sys)
+		o.dell, err = s.readDellBoot(ctx, sys.system)
 	}
 	return o, err
 }

@@ -21,7 +21,7 @@ func (s *session) Power(ctx context.Context) (bmc.Power, error) {
 }
 
 func (s *session) power(ctx context.Context) (bmc.Power, error) {
-	sys, path, _, err := s.readSystem(ctx)
+	sys, err := s.readSystem(ctx)
 	if err != nil {
 		return bmc.PowerUnknown, err
 	}
@@ -29,7 +29,7 @@ func (s *session) power(ctx context.Context) (bmc.Power, error) {
 	s.booting = printable(string(sys.BootProgress.v.LastState), maxBootProgress)
 	s.mu.Unlock()
 	if sys.PowerState.bad {
-		return bmc.PowerUnknown, malformedAnswer(path, "PowerState is not a string")
+		return bmc.PowerUnknown, malformedAnswer(sys.path, "PowerState is not a string")
 	}
 	switch p := bmc.Power(sys.PowerState.v); p {
 	case bmc.PowerOn, bmc.PowerOff, bmc.PoweringOn, bmc.PoweringOff:
@@ -110,19 +110,19 @@ func (s *session) resetOnce(ctx context.Context, t schemas.ResetType) error {
 
 // reset sends the first of the reset types that the system accepts.
 func (s *session) reset(ctx context.Context, types ...schemas.ResetType) error {
-	sys, path, _, err := s.readSystem(ctx)
+	sys, err := s.recentSystem(ctx)
 	if err != nil {
 		return err
 	}
 	action := sys.Actions.v.Reset
 	if action.Target == "" {
-		return fault.New(fault.Refused, "%s: the system has no Reset action", path)
+		return fault.New(fault.Refused, "%s: the system has no Reset action", sys.path)
 	}
 	chosen := types[0]
 	if allowed := s.allowedResets(ctx, action); len(allowed) > 0 {
 		i := slices.IndexFunc(types, func(t schemas.ResetType) bool { return slices.Contains(allowed, t) })
 		if i < 0 {
-			return fault.New(fault.Refused, "%s: the system can't do %s, only %s", path, types[0], joinWords(allowed))
+			return fault.New(fault.Refused, "%s: the system can't do %s, only %s", sys.path, types[0], joinWords(allowed))
 		}
 		chosen = types[i]
 	}

@@ -51,20 +51,20 @@ func (d *Driver) Probe(ctx context.Context, t bmc.Target) (*Probe, error) {
 }
 
 func (s *session) probe(ctx context.Context) (*Probe, error) {
-	sys, path, _, err := s.readSystem(ctx)
+	sys, err := s.readSystem(ctx)
 	if fault.Is(err, fault.Denied) && s.endpoint.info.username == "" {
 		return s.probeRoot(ctx, err)
 	}
 	if err != nil {
 		return nil, err
 	}
-	id, root, err := s.selfDescription(ctx, sys)
+	id, root, err := s.selfDescription(ctx, sys.system)
 	if err != nil {
 		return nil, err
 	}
 	p := &Probe{
 		Vendor: id.vendor, Product: string(root.Product), Redfish: string(root.RedfishVersion), Manufacturer: id.manufacturer,
-		Model: id.model, Manager: id.managerModel, Firmware: id.firmware, System: path, Login: s.endpoint.currentLogin().kind.String(),
+		Model: id.model, Manager: id.managerModel, Firmware: id.firmware, System: sys.path, Login: s.endpoint.currentLogin().kind.String(),
 		Quirks: []Quirk{},
 	}
 	for i, q := range Quirks() {
@@ -121,12 +121,12 @@ func (s *session) findPower(ctx context.Context) Finding {
 // findResets tells which resets the system lists that power requests and restarts need.
 func (s *session) findResets(ctx context.Context) Finding {
 	const what = "switch on and off"
-	sys, path, _, err := s.readSystem(ctx)
+	sys, err := s.readSystem(ctx)
 	switch {
 	case err != nil:
 		return s.finding(what, err, "")
 	case sys.Actions.v.Reset.Target == "":
-		return s.finding(what, fault.New(fault.Refused, "%s: the system has no Reset action", path), "")
+		return s.finding(what, fault.New(fault.Refused, "%s: the system has no Reset action", sys.path), "")
 	}
 	allowed := s.allowedResets(ctx, sys.Actions.v.Reset)
 	if len(allowed) == 0 {

@@ -43,16 +43,16 @@ func (d *Driver) Record(ctx context.Context, t bmc.Target, progress func(read, k
 }
 
 func (s *session) record(ctx context.Context, progress func(read, known int)) (*recording.Recording, error) {
-	sys, path, _, err := s.readSystem(ctx)
+	sys, err := s.readSystem(ctx)
 	if err != nil {
 		return nil, err
 	}
-	id, root, err := s.selfDescription(ctx, sys)
+	id, root, err := s.selfDescription(ctx, sys.system)
 	if err != nil {
 		return nil, err
 	}
 	r := recording.New()
-	r.System = recording.Path(path)
+	r.System = recording.Path(sys.path)
 	r.Vendor, r.Product, r.Manufacturer, r.Model, r.Firmware = id.vendor, string(root.Product), id.manufacturer, id.model, id.firmware
 	queue, known := []string{recording.Root, r.System}, map[string]bool{recording.Root: true, r.System: true}
 	size := 0
@@ -81,7 +81,7 @@ func (s *session) record(ctx context.Context, progress func(read, known int)) (*
 	}
 	r.LeftOut = len(queue)
 	if r.Resources[r.System] == nil {
-		return nil, fault.Coded(fault.BMCBadAnswer, "the system %s could not be read", path)
+		return nil, fault.Coded(fault.BMCBadAnswer, "the system %s could not be read", sys.path)
 	}
 	return r, nil
 }

@@ -23,6 +23,7 @@ type session struct {
 	ejected string     // path of the drive that was ejected, "" = none was, or an image was inserted since
 	booting string     // BootProgress.LastState when the system was read last, "" = not told
 	denied  error      // the BMC's refusal of the credentials; nil = none yet
+	readings
 }
 
 // wrap returns an error for the caller, with its kind and cause: one line without secrets,
@@ -131,6 +132,8 @@ func (s *session) changed(ctx context.Context, method, path, etag string, body a
 		}
 		r.body = text
 	}
+	s.forgetReadings()
+	defer s.forgetReadings() // of what was read meanwhile it is not known whether it was before the change
 	a, err := s.withLogin(ctx, func(p login) (*answer, error) { return s.endpoint.send(ctx, r, p) })
 	if err == nil && a.status == http.StatusAccepted {
 		err = a.taskError()
@@ -266,15 +269,29 @@ func (s *session) findSystem(ctx context.Context) (string, error) {
 		len(found), propSystem, printable(strings.Join(found, ", "), maxMessage))
 }
 
+// systemReading is a system as it was read.
+type systemReading struct {
+	system
+	path, etag string
+}
+
 // readSystem reads the system.
-func (s *session) readSystem(ctx context.Context) (sys system, path, etag string, err error) {
-	path, err = s.systemPath(ctx)
+func (s *session) readSystem(ctx context.Context) (systemReading, error) {
+	path, err := s.systemPath(ctx)
 	if err != nil {
-		return system{}, "", "", err
+		return systemReading{}, err
 	}
-	a, err := s.read(ctx, path, &sys)
+	r := systemReading{path: path}
+	a, err := s.read(ctx, path, &r.system)
 	if err != nil {
-		return system{}, "", "", err
+		return systemReading{}, err
 	}
-	return sys, path, a.etag(sys.ETag), nil
+	r.etag = a.etag(r.ETag)
+	note(s, &s.readings.system, r)
+	return r, nil
+}
+
+// recentSystem is readSystem for what is about to change the system, or needs what does not change.
+func (s *session) recentSystem(ctx context.Context) (systemReading, error) {
+	return recently(ctx, s, &s.readings.system, s.readSystem)
 }
