@@ -242,7 +242,7 @@ func TestANodeIsReadWithoutPlanningTheStatementEachTime(t *testing.T) {
 		_, err = s.Conductors(t.Context())
 		require.NoError(t, err)
 	}
-	for _, part := range []string{"need_coverage(n.need_id", "conductor_alive(c, w, $1) FROM conductors"} {
+	for _, part := range []string{"need_coverage(n.need_id", "conductor_late(c, w, $1, $2) FROM conductors"} {
 		require.GreaterOrEqual(t, store.GenericPlans(t.Context(), t, s, part), reads/2, part)
 	}
 }
