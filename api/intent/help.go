@@ -16,8 +16,8 @@ func Helped(err error, n *node.Node, e node.Event) error {
 	return Asked{Event: e}.Helped(err, n)
 }
 
-// Helped is the function Helped for the request a. If a itself names an image, another one has to be named with it: one that is set on
-// the node would have no effect.
+// Helped is the function Helped for the request a. If a itself names an image or root device hints, others have to be named with it:
+// those that are set on the node would have no effect.
 func (a Asked) Helped(err error, n *node.Node) error {
 	if err == nil {
 		return nil
@@ -46,6 +46,9 @@ func (a Asked) Helped(err error, n *node.Node) error {
 			if a.namesImage() && (mend.Do == explain.SetImage || mend.Do == explain.SetDigest) {
 				mend.Do = explain.DeployImage
 			}
+			if a.namesHints() && mend.Do == explain.SetRootDevice {
+				mend.Do = explain.DeployToDisk
+			}
 			add(mend.Do)
 		}
 	}
@@ -59,6 +62,9 @@ func (a Asked) Helped(err error, n *node.Node) error {
 func (a Asked) namesImage() bool {
 	return a.Provision != nil && slices.ContainsFunc([]string{"image_source", "image_checksum", "image_os_hash_value"}, func(key string) bool { return a.Provision.Info[key] != nil })
 }
+
+// namesHints reports whether the request itself has root device hints.
+func (a Asked) namesHints() bool { return a.Provision != nil && a.Provision.Info["root_device"] != nil }
 
 // aboutOperation returns how to see what n's open operation does, and how to end it.
 func aboutOperation(n *node.Node) []help.Item {

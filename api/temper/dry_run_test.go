@@ -2,6 +2,7 @@ package temper_test
 
 import (
 	"encoding/binary"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -107,7 +108,23 @@ func TestADryRunFetchesTheImageAndComparesItWithTheDisk(t *testing.T) {
 	b.Patch("/v1/nodes/n1", apitest.Add("/properties/root_device", map[string]any{"serial": "S2"})).Is(200)
 	_, refusals, _ = trial(b, with(url+"/good.raw", digestOfAnImage))
 	require.Contains(t, refusals, "no_disk_fits: ")
-	require.Contains(t, refusals, "none of the 1 in its inventory matches its root device hints")
+	require.Contains(t, refusals, "none of the 1 in its inventory matches its root device hints in properties.")
+	mends := func(body map[string]any) string {
+		body["dry_run"] = true
+		return fmt.Sprint(b.Post(work, body).Is(200)["refusals"])
+	}
+	require.Contains(t, mends(with(url+"/good.raw", digestOfAnImage)), "temper node set n1 --property 'root_device=")
+	hinted := with(url+"/good.raw", digestOfAnImage)
+	hinted["instance_info"].(map[string]any)["root_device"] = map[string]any{"serial": "S3"}
+	of := mends(hinted)
+	require.Contains(t, of, "matches its root device hints in instance_info.")
+	require.Contains(t, of, "temper node deploy n1 --instance-info 'root_device=", "what is set on the node would have no effect")
+	require.NotContains(t, of, "temper node set")
+	b.Patch("/v1/nodes/n1", apitest.Add("/instance_info/root_device", map[string]any{"serial": "S3"})).Is(200)
+	of = mends(with(url+"/good.raw", digestOfAnImage))
+	require.Contains(t, of, "temper node set n1 --instance-info 'root_device=", "hints in instance_info take precedence")
+	require.NotContains(t, of, "--property")
+	b.Patch("/v1/nodes/n1", apitest.Remove("/instance_info/root_device")).Is(200)
 	b.Patch("/v1/nodes/n1", apitest.Add("/properties/root_device", map[string]any{"wwn": "0x1"})).Is(200)
 	_, refusals, notes = trial(b, with(url+"/good.raw", digestOfAnImage))
 	require.Empty(t, refusals)

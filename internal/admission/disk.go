@@ -36,7 +36,7 @@ func RootDisk(n *node.Node, inventory map[string]any) (disk Disk, known bool, er
 	}
 	what := "is of 4 GiB or more"
 	if !hints.Empty() {
-		what = "matches its root device hints"
+		what = "matches its root device hints in " + rootdevice.Where(n.InstanceInfo)
 	}
 	return Disk{}, true, fault.CodedAs(fault.Invalid, fault.NoDiskFits, "Node %s has no disk for an image: none of the %d in its inventory %s.", n.UUID, len(disks), what)
 }

@@ -48,7 +48,7 @@ var rules = []rule{
 	{at: "internal/admission", ours: []string{"internal/fault", "internal/node", "internal/plan", "internal/rootdevice", "internal/text"}, never: []string{anyThirdParty}, why: "the domain is pure"},
 	{at: "internal/closing", ours: []string{"internal/fault", "internal/node"}, never: []string{anyThirdParty}, why: "the domain is pure"},
 	{at: "internal/explain", ours: []string{"internal/admission", "internal/coverage", "internal/fault", "internal/inventory", "internal/node", "internal/text"}, never: []string{anyThirdParty}, why: "the domain is pure"},
-	{at: "internal/help", ours: []string{"internal/explain", "internal/fault", "internal/node", "internal/text"}, never: []string{temporal, pgx, gin, gofish, zap}, why: "what actions are called, whoever advises them"},
+	{at: "internal/help", ours: []string{"internal/explain", "internal/fault", "internal/node", "internal/rootdevice", "internal/text"}, never: []string{temporal, pgx, gin, gofish, zap}, why: "what actions are called, whoever advises them"},
 
 	{at: "internal/coverage", ours: []string{"internal/ring"}, never: []string{anyThirdParty}, why: "who can serve what is pure"},
 

@@ -36,6 +36,7 @@ const (
 	SetDigest      Do = "set the image's digest"
 	SetFormat      Do = "set the image's format"
 	SetRootDevice  Do = "set the root device hints"
+	DeployToDisk   Do = "deploy with other root device hints" // a request names hints that no disk fits
 
 	WatchOperation   Do = "watch the operation"
 	CancelOperation  Do = "cancel the operation"
@@ -67,7 +68,7 @@ type Action struct {
 	Operation int64              // of WatchOperation, CancelOperation, UnpauseOperation, Decide, RetryOperation
 	Kind      node.OperationKind // of the Operation of RetryOperation
 	Decision  node.Action        // of Decide
-	Event     node.Event         // of ChangeState, DeployImage
+	Event     node.Event         // of ChangeState, DeployImage, DeployToDisk
 	Conductor string             // of ForgetConductor, StartConductor; "" = the host's name
 	Reason    node.Reason        // of ListNeedy
 	Cause     fault.Code         // of ListNeedy; "" = whatever the cause is

@@ -195,7 +195,7 @@ var ofFailures = []CodeRow{
 	{
 		Code: DiskTooSmall, Kind: Refused, Cause: true, Meaning: "The image does not fit on the disk, or not into the ramdisk's memory.",
 		Do: "Use a smaller image, or a larger disk with the root device hints. A qcow2 image that does not fit into memory can be given as a raw one, which is streamed to the disk.", Then: thenRetry,
-		Fields: []string{"instance_info/image_source", "properties/root_device"},
+		Fields: []string{"instance_info/image_source", "properties/root_device", "instance_info/root_device"},
 	},
 	{
 		Code: NoDiskFits, Kind: Refused, Cause: true, Meaning: "The server has no disk that fits the root device hints, or none at all.",

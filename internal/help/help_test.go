@@ -1,6 +1,7 @@
 package help_test
 
 import (
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -99,7 +100,7 @@ func each(do explain.Do) (out []explain.Action) {
 				out = append(out, explain.Action{Do: do, Event: v.Event})
 			}
 		}
-	case explain.DeployImage:
+	case explain.DeployImage, explain.DeployToDisk:
 		out = append(out, explain.Action{Do: do, Event: node.EventDeploy}, explain.Action{Do: do, Event: node.EventRebuild})
 	case explain.StartConductor:
 		out = append(out, explain.Action{Do: do, Conductor: "c1"}, explain.Action{Do: do, Group: "b", Drivers: "ipmi,redfish", Settings: "/etc/temper.yaml"})
@@ -125,6 +126,23 @@ func TestAnItemSaysTheSameInThreeWays(t *testing.T) {
 	require.Equal(t, `"temper operation recover --lost-temporal --reason WHY" confirms that Temporal has lost its data`, help.Of(nil, explain.LostSpeedup).Sentence())
 	n.Name = strings.Repeat("n", 65)
 	require.Equal(t, "temper node why a-uuid", help.Command(n, explain.Action{Do: explain.ExplainNode}), "a long name")
+}
+
+// Hints in properties have no effect where instance_info has some.
+func TestRootDeviceHintsAreSetWhereTheyCount(t *testing.T) {
+	hints := map[string]any{"root_device": map[string]any{"serial": "X"}}
+	for name, c := range map[string]struct {
+		n           *node.Node
+		flag, field string
+	}{
+		"none":             {&node.Node{Name: "n1"}, "--property", "properties"},
+		"in properties":    {&node.Node{Name: "n1", Properties: hints}, "--property", "properties"},
+		"in instance_info": {&node.Node{Name: "n1", Properties: hints, InstanceInfo: hints}, "--instance-info", "instance_info"},
+	} {
+		item := help.Of(c.n, explain.Action{Do: explain.SetRootDevice})
+		require.Equal(t, `temper node set n1 `+c.flag+` 'root_device={"serial": "SERIAL"}'`, item.Command, name)
+		require.Contains(t, fmt.Sprint(item.Body), "/"+c.field+"/root_device", name)
+	}
 }
 
 // Where no conductor is known, there is none that "it" could be.

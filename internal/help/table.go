@@ -7,12 +7,13 @@ import (
 
 	"go.temper.dev/temper/internal/explain"
 	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/rootdevice"
 )
 
 // row says how an action is written. In its texts stand {node} (in commands its name, in
 // paths its UUID), {operation}, {kind} of the operation, {decision}, {verb}, {state} to which the verb leads, and
 // {reason}, {cause} and {and cause} (why nodes need a person, in a command and in a path), {group}, {conductor}, {role} (the flags with which a role is started), {webhook}, and {digest} (the field of instance_info that
-// has the image's digest). Only the reader knows a reason: it is WHY.
+// has the image's digest), and {hints} (the flag for the field that has the root device hints). Only the reader knows a reason: it is WHY.
 type row struct {
 	command      string // follows "temper "
 	effect       string // follows the command in a sentence; a fault may say it in other words
@@ -78,8 +79,16 @@ var rows = map[explain.Do]row{
 		http.MethodPatch, "/v1/nodes/{node}", always(set("/instance_info/image_disk_format", "FORMAT")),
 	},
 	explain.SetRootDevice: {
-		`node set {node} --property 'root_device={"serial": "SERIAL"}'`, "says which disk to use, by its serial number",
-		http.MethodPatch, "/v1/nodes/{node}", always(set("/properties/root_device", fields{"serial": "SERIAL"})),
+		`node set {node} {hints} 'root_device={"serial": "SERIAL"}'`, "says which disk to use, by its serial number",
+		http.MethodPatch, "/v1/nodes/{node}", func(n *node.Node, _ explain.Action) any {
+			return set("/"+hintsField(n)+"/root_device", fields{"serial": "SERIAL"})
+		},
+	},
+	explain.DeployToDisk: {
+		`node {verb} {node} --instance-info 'root_device={"serial": "SERIAL"}'`, "makes it {state} with its image on the disk with that serial number",
+		http.MethodPost, "/temper/v1/nodes/{node}/operations", func(_ *node.Node, a explain.Action) any {
+			return fields{"verb": verbOf(a.Event).Target, "instance_info": fields{"root_device": fields{"serial": "SERIAL"}}}
+		},
 	},
 
 	explain.WatchOperation:   {"operation watch {operation}", "shows how it goes on", http.MethodGet, "/temper/v1/operations/{operation}", nil},
@@ -126,6 +135,22 @@ func digestField(n *node.Node) string {
 		return checksum
 	}
 	return value
+}
+
+// hintsField is the field of n that has the root device hints which count. n may be nil.
+func hintsField(n *node.Node) string {
+	if n == nil {
+		return rootdevice.Properties
+	}
+	return rootdevice.Where(n.InstanceInfo)
+}
+
+// hintsFlag is the flag of "temper node set" for hintsField.
+func hintsFlag(n *node.Node) string {
+	if hintsField(n) == rootdevice.InstanceInfo {
+		return "--instance-info"
+	}
+	return "--property"
 }
 
 // bmcField is the field of driver_info that has the address, the username or the password of n's BMC. n may be nil.

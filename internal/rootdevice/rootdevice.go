@@ -33,15 +33,37 @@ const (
 	Yes
 )
 
+// The fields of a node that may have root device hints.
+const (
+	InstanceInfo = "instance_info"
+	Properties   = "properties"
+)
+
 // Of returns the root device hints that an operator gave for a node: those of instance_info take precedence, as in Ironic. They are
 // nil if there are none.
 func Of(instanceInfo, properties map[string]any) map[string]any {
-	for _, from := range []map[string]any{instanceInfo, properties} {
-		if hints, ok := from["root_device"].(map[string]any); ok && len(hints) > 0 {
-			return hints
-		}
+	if hints := in(instanceInfo); hints != nil {
+		return hints
 	}
-	return nil
+	return in(properties)
+}
+
+// Where returns the field that has the hints of Of, and in which others have an effect. Without hints it is Properties, where they
+// outlast an instance.
+func Where(instanceInfo map[string]any) string {
+	if in(instanceInfo) != nil {
+		return InstanceInfo
+	}
+	return Properties
+}
+
+// in returns the hints that a field has, nil if it has none.
+func in(field map[string]any) map[string]any {
+	hints, _ := field["root_device"].(map[string]any)
+	if len(hints) == 0 {
+		return nil
+	}
+	return hints
 }
 
 // Hints are parsed root device hints. The zero value has none.
