@@ -1,6 +1,7 @@
 package explain_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -60,6 +61,57 @@ func TestASilentAgentIsToldWithItsAttemptsAndItsEnd(t *testing.T) {
 	o.Steps[0].State, o.Phase, o.Cause = node.StepFailed, node.Holding, fault.AgentSilent
 	held := explain.Node(n, f)
 	require.Contains(t, held.Paragraph(nil), "Then retry.", "somebody has to decide")
+}
+
+// An agent that calls but can't be called is not one that is gone.
+func TestAnAgentThatStillCallsIsToldWithItsLastCall(t *testing.T) {
+	n, o, at := works(node.StepDeploy, node.Wait{For: node.WaitAgent, Subject: "10.0.0.5:9999"}, 0)
+	first, last, now := at.Add(-time.Second), at.Add(4*time.Minute), at.Add(5*time.Minute)
+	o.StepWait.Saw("called", first)
+	o.StepWait.Missed("no route", at)
+	n.Agent = &node.Agent{LastHeartbeatAt: &first}
+	f := explain.Facts{Now: now, Covered: true, Fleet: alive(now)}
+	gone := explain.Node(n, f)
+	require.Contains(t, gone.Story.Sentence, "the agent at 10.0.0.5:9999 called at 03:04:04Z and has not answered since 03:04:05Z (no route)")
+	require.Contains(t, gone.Paragraph(nil), "What to do: "+fault.AgentSilent.Row().Do)
+
+	n.Agent.LastHeartbeatAt = &last
+	calls := explain.Node(n, f)
+	require.Contains(t, calls.Story.Sentence, "the agent at 10.0.0.5:9999 has not answered since 03:04:05Z (no route); it still calls, last at 03:08:05Z")
+	require.Contains(t, calls.Paragraph(nil), "What to do: The agent still calls, so it runs and reaches Temper. Check whether the conductors reach the agent's address")
+}
+
+// One reading has one word: the BMC's own.
+func TestAPowerThatIsNeitherOnNorOffIsToldOnce(t *testing.T) {
+	n, o, at := works(node.StepDeploy, node.Wait{For: node.WaitPower, Subject: "power on", Power: node.PowerOff}, 0)
+	f := explain.Facts{Now: at.Add(2 * time.Second), Covered: true, Fleet: alive(at)}
+	for seen, told := range map[string]bool{"Off": true, "PoweringOn": false} {
+		o.StepWait.Saw(seen, at)
+		e := explain.Node(n, f)
+		require.Contains(t, e.Paragraph(nil), "the BMC still says "+seen)
+		require.Equal(t, told, strings.Contains(e.Paragraph(nil), "Its power: off"), seen)
+	}
+}
+
+// How long a step usually takes is told with the step, so that it has a subject.
+func TestTheUsualTimeFollowsItsStep(t *testing.T) {
+	n, o, at := works(node.StepDeploy, node.Wait{}, 0)
+	o.StepWait, o.Steps[0].Usual = nil, &node.Usual{MS: 100, Samples: 1, Basis: node.UsualOfStep}
+	e := explain.Node(n, explain.Facts{Now: at.Add(time.Second), Covered: true, Fleet: alive(at)})
+	require.Regexp(t, `Step deploy\.deploy runs since [^.]*; the longest of 1 on all servers took 100ms\. `, e.Paragraph(nil))
+	require.NotContains(t, e.Paragraph(nil), ". The longest")
+}
+
+// What a deploy failed of may be mended by now.
+func TestAConductorThatCoversTheNodeByNowIsNotAskedFor(t *testing.T) {
+	n := &node.Node{Driver: "redfish", ProvisionState: node.DeployFailed, LastError: "no conductor"}
+	failed := &node.Operation{ID: 7, Driver: "redfish", Kind: node.KindDeploy, Outcome: node.Failed, Cause: fault.NoConductor, Error: "no conductor"}
+	now := time.Now()
+	covered := explain.Node(n, explain.Facts{Now: now, Covered: true, Previous: failed})
+	require.Contains(t, covered.Paragraph(nil), "What to do: A conductor covers the node now, so retry.")
+	require.Equal(t, explain.RetryOperation, covered.Actions[0].Do)
+	none := explain.Node(n, explain.Facts{Now: now, Previous: failed})
+	require.Contains(t, none.Paragraph(nil), "What to do: Start a conductor of the node's group")
 }
 
 func TestACallThatIsLateIsToldWithWhatToLookAt(t *testing.T) {

@@ -162,7 +162,11 @@ func (e *Explanation) Paragraph(commands []string) string {
 		out = append(out, "It is asked to end: "+e.Asked)
 	}
 	if e.Story.running {
-		out = append(out, capital(e.Story.Sentence))
+		words := capital(e.Story.Sentence)
+		if e.Story.Wait == nil && e.usually != "" && !e.tellsUsual() { // it tells since when the step runs
+			words += "; " + e.usually
+		}
+		out = append(out, words)
 	}
 	switch {
 	case e.WaitingFor == "" || e.Story.covers(e.WaitingFor):
@@ -171,7 +175,7 @@ func (e *Explanation) Paragraph(commands []string) string {
 	default:
 		out = append(out, "It waits for "+e.WaitingFor+otherwise(e.Otherwise))
 	}
-	if e.Power.SeenAt != nil || e.Power.Wanted != "" {
+	if (e.Power.SeenAt != nil || e.Power.Wanted != "") && !e.Story.tellsPower(e.Power.Seen) {
 		out = append(out, "Its power: "+strings.ReplaceAll(e.Power.Text, "power ", ""))
 	}
 	out = append(out, e.Notes...)
@@ -186,9 +190,8 @@ func (e *Explanation) Paragraph(commands []string) string {
 		out = append(out, next)
 	}
 	switch {
-	case e.Usual == "", slices.Contains(e.Trouble, unusual+e.Usual):
-	case e.Story.running && e.Story.Wait == nil: // it tells since when the step runs
-		out = append(out, capital(e.usually))
+	case e.Usual == "", e.tellsUsual():
+	case e.Story.running && e.Story.Wait == nil: // it is told with the step
 	default:
 		out = append(out, capital(e.Usual))
 	}
@@ -201,6 +204,9 @@ func (e *Explanation) Paragraph(commands []string) string {
 	}
 	return strings.Join(out, ". ") + "."
 }
+
+// tellsUsual reports whether the trouble says how long the step usually takes.
+func (e *Explanation) tellsUsual() bool { return slices.Contains(e.Trouble, unusual+e.Usual) }
 
 // when says when Now ends or Next happens, after a comma; "" if that is not known.
 func (e *Explanation) when(preposition string) string {

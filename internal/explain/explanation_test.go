@@ -56,7 +56,7 @@ func TestAStepThatTakesUnusuallyLongIsTrouble(t *testing.T) {
 	e = explain.Node(&node.Node{Name: "n1", ProvisionState: node.Deploying, Operation: o}, f)
 	require.NotContains(t, e.Trouble, "It takes unusually long: "+words)
 	require.Contains(t, e.Paragraph(nil), ". Step deploy.write_image runs since ")
-	require.Contains(t, e.Paragraph(nil), ". Usually 95 % end within 4m (the latest 57 ", "the time is told once")
+	require.Contains(t, e.Paragraph(nil), "; usually 95 % end within 4m (the latest 57 ", "the time is told once")
 
 	o.Steps[0].Usual = &node.Usual{MS: 1500, Samples: 3, Basis: node.UsualOfStep}
 	e = explain.Node(&node.Node{Name: "n1", ProvisionState: node.Deploying, Operation: o}, f)

@@ -85,7 +85,7 @@ func Ended(n *node.Node, o *node.Operation, at time.Time) (headline string, fact
 	if o.Outcome == node.Cancelled {
 		how = "was cancelled"
 	}
-	e := Explanation{}
+	e := Explanation{uncovered: true} // it is read later, so that nobody knows who covers the node then
 	if o.Outcome != node.Succeeded {
 		e.canMend(n, o)
 		e.can(Action{Do: RetryOperation, Operation: o.ID, Kind: o.Kind})

@@ -67,6 +67,10 @@ func (e *Explanation) canMend(n *node.Node, o *node.Operation) {
 		}
 	}
 	for _, cause := range causes {
+		if cause == fault.NoConductor && !e.uncovered {
+			e.remedy = "A conductor covers the node now, so retry"
+			continue
+		}
 		for _, do := range remedies[cause] {
 			if !fits(do, n, o.Driver) {
 				continue

@@ -59,6 +59,10 @@ func TestWhatMendsTheCauseComesBeforeTheRetry(t *testing.T) {
 					mends = append(mends, a.Do)
 					require.False(t, destroys(a), "%v", a)
 				}
+				if cause == fault.NoConductor { // one covers the node by now
+					require.Empty(t, mends)
+					return
+				}
 				require.Equal(t, remedies[cause], mends)
 			})
 		}

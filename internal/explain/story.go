@@ -24,6 +24,13 @@ func (s *Story) covers(waitingFor string) bool {
 	return s.Wait != nil && (s.Wait.For == node.WaitCall || s.Wait.For == node.WaitMedium || s.Wait.For == node.WaitAnswer) && waitingFor != ""
 }
 
+// tellsPower reports whether the story has the BMC's own word for its power, and one that differs from seen: "PoweringOn" is neither on
+// nor off.
+func (s *Story) tellsPower(seen node.PowerState) bool {
+	w := s.Wait
+	return s.running && w != nil && w.For == node.WaitPower && w.Seen != nil && w.Seen.What != bmcWords[seen]
+}
+
 // addFailure appends why the attempt before failed, if the sentence does not say so yet.
 func (s *Story) addFailure(step *node.Step) {
 	if why := told(step.LastError); why != "" && !strings.Contains(s.Sentence, why) {

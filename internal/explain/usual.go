@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/internal/text"
 )
@@ -83,9 +84,15 @@ func (e *Explanation) usual(n *node.Node, o *node.Operation, f Facts) {
 	}
 	if cause := o.LateCause(e.now); cause != "" && e.Cause == "" {
 		e.Cause, e.advises = cause, true
+		if cause == fault.AgentSilent && stillCalls(waits, n.Agent) {
+			e.remedy = reachAgent
+		}
 		e.canMendLate(n, o, cause)
 	}
 }
+
+// reachAgent is what to do about an agent that calls, so that it runs, but can't be called.
+const reachAgent = "The agent still calls, so it runs and reaches Temper. Check whether the conductors reach the agent's address: a firewall may stop them, or the agent may give a wrong address"
 
 // powerStays says that a power change does not come, and how often it was tried.
 func powerStays(w *node.Wait, step *node.Step) string {

@@ -180,7 +180,7 @@ func (how telling) sentence(w *node.Wait) string {
 	case node.WaitHeartbeat:
 		add("the next call of the agent has been awaited since %s", format(w.Since))
 	case node.WaitAgent:
-		parts = append(parts, agentAnswers(w, format, at)...)
+		parts = append(parts, agentAnswers(w, a, format, at)...)
 	case node.WaitAnswer:
 		add("%s", answers(w, at))
 	case node.WaitRequest:
@@ -246,9 +246,12 @@ func answers(w *node.Wait, at func(*time.Time) string) string {
 	return "the BMC was asked at " + at(&w.Since)
 }
 
-// agentAnswers says that an agent has been asked something, or since when it gives no answer.
-func agentAnswers(w *node.Wait, format func(time.Time) string, at func(*time.Time) string) (out []string) {
+// agentAnswers says that an agent has been asked something, or since when it gives no answer. a may have called since w began.
+func agentAnswers(w *node.Wait, a *node.Agent, format func(time.Time) string, at func(*time.Time) string) (out []string) {
 	who := "the agent at " + w.Subject
+	if stillCalls(w, a) {
+		return []string{who + " has not answered since " + format(w.Since) + text.Because(text.Clause(w.Unread)), "it still calls, last at " + at(a.LastHeartbeatAt)}
+	}
 	if w.SeenAt != nil {
 		who += " called at " + at(w.SeenAt) + " and"
 	}
@@ -256,6 +259,11 @@ func agentAnswers(w *node.Wait, format func(time.Time) string, at func(*time.Tim
 		return []string{who + " was asked at " + format(w.Since) + ", and has not answered yet"}
 	}
 	return []string{who + " has not answered since " + format(w.Since) + text.Because(text.Clause(w.Unread))}
+}
+
+// stillCalls reports whether a has called since it gave w no answer for the first time.
+func stillCalls(w *node.Wait, a *node.Agent) bool {
+	return w != nil && w.Unread != "" && w.UnreadSince != nil && a != nil && a.LastHeartbeatAt != nil && a.LastHeartbeatAt.After(*w.UnreadSince)
 }
 
 // slowness says how slowly a BMC answers.
