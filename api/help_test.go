@@ -148,6 +148,8 @@ func TestEveryActionIsARequestOfTheContract(t *testing.T) {
 			a.Decision = node.ActionRetry
 		case explain.ChangeState:
 			a.Event = node.EventInspect
+		case explain.DeployImage, explain.DeployToDisk:
+			a.Event = node.EventDeploy
 		}
 		item := help.Of(n, a)
 		if do == explain.ProbeBMC || do == explain.StartConductor || do == explain.StartOrchestrator {
