@@ -4,7 +4,9 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"go.temper.dev/temper/api/format"
+	"go.temper.dev/temper/internal/explain"
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/help"
 	"go.temper.dev/temper/internal/node"
 )
 
@@ -41,7 +43,12 @@ func (s *Service) Ident(c *gin.Context, ident string) (string, error) {
 	}
 	switch {
 	case format.Minor(c) < 5:
-		return "", node.NotFound(format.Clip(ident))
+		err := node.NotFound(format.Clip(ident))
+		if !node.ValidName(ident, format.MaxMinor) {
+			return "", err
+		}
+		named := help.Of(&node.Node{UUID: ident, Name: ident}, explain.Action{Do: explain.AskByName})
+		return "", format.WithHelp(err, append([]help.Item{named}, format.HelpOf(err)...)...)
 	case !node.ValidName(ident, format.Minor(c)):
 		return "", fault.New(fault.Invalid, "Expected a logical name or UUID but received %s.", format.Clip(ident))
 	}

@@ -36,6 +36,10 @@ func (a Asked) Helped(err error, n *node.Node) error {
 		list = wayTo(n, e)
 	case code == fault.NodeProtected:
 		add(explain.Unprotect)
+	case code == fault.NodeInMaintenance && n.MaintenanceEnds() != "":
+		waits := help.Of(n, explain.Action{Do: explain.ExplainNode})
+		waits.Effect = "says what that end waits for"
+		list = append(list, waits)
 	case code == fault.NodeInMaintenance:
 		add(explain.EndMaintenance)
 	case code == fault.NoConductor, code == fault.NoConductorAlive: // RequireCovered has said what helps

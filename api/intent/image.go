@@ -12,6 +12,7 @@ import (
 	"go.temper.dev/temper/internal/image"
 	"go.temper.dev/temper/internal/mask"
 	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/rootdevice"
 	"go.temper.dev/temper/internal/text"
 )
 
@@ -91,6 +92,9 @@ func (c *ImageCheck) compare(n *node.Node, inventory map[string]any, size, rootG
 	case known:
 	case inventory == nil && some:
 		c.note("the size of the disk was not checked: the node was never inspected; the image fits into properties/local_gb")
+	case inventory == nil && admission.Hinted(n):
+		c.note("the root device hints in %s and the size of the disk were not checked: the node was never inspected, so its disks are not known. "+
+			"The agent checks the hints, and the deploy fails if no disk fits them", rootdevice.Where(n.InstanceInfo))
 	case inventory == nil:
 		c.note("the size of the disk was not checked: the node was never inspected, so its disks are not known")
 	default:

@@ -123,7 +123,7 @@ func TestTheBootDeviceIsReadFromTheBMC(t *testing.T) {
 	require.Equal(t, fault.BMCSilent, a.Refused(504).Code)
 	require.Contains(t, a.Fails(504), "no answer from the BMC")
 	require.Equal(t, []string{
-		"temper node why n1 says what happens to it", "temper bmc probe https://bmc --username USERNAME asks the BMC directly, from this machine",
+		"temper node why n1 says what happens to it", "temper bmc probe https://bmc --username USERNAME asks the BMC directly, from this machine, and for its password: in a script add --password-file FILE or set TEMPER_BMC_PASSWORD",
 		"temper node set n1 --driver-info redfish_address=ADDRESS --driver-info redfish_password=- sets the right address, and asks for the password",
 	}, a.Refused(504).Commands())
 	b.Operations.ReadErr = fault.Coded(fault.TemporalUnavailable, "gone")

@@ -11,25 +11,34 @@ import (
 	"go.temper.dev/temper/api/httpd"
 	"go.temper.dev/temper/api/intent"
 	"go.temper.dev/temper/internal/coverage"
+	"go.temper.dev/temper/internal/explain"
+	"go.temper.dev/temper/internal/help"
 )
 
 // shownConductor is a conductor as /temper/v1 shows it.
 func (w workload) shownConductor(k *coverage.Conductor) gin.H {
+	items := []help.Item{}
+	for _, a := range explain.OfConductor(*k, w.settings) {
+		items = append(items, help.Of(nil, a))
+	}
 	return gin.H{
-		"hostname": k.Hostname, "conductor_group": k.Group, "state": k.State(), "alive": k.Alive, "late": k.Late, "draining": k.Draining,
+		"help": items, "hostname": k.Hostname, "conductor_group": k.Group, "state": k.State(), "alive": k.Alive, "late": k.Late, "draining": k.Draining,
 		"drivers": intent.DriversOf(k), "nodes": w.nodes[k.Hostname], "steps": w.steps[k.Hostname],
 		"started_at": format.Timestamp(&k.StartedAt), "heartbeat_at": format.Timestamp(&k.HeartbeatAt), "temporal_at": format.Timestamp(&k.PolledAt),
 		"stopped_at": format.Timestamp(k.StoppedAt), "version": format.OrNull(w.versions[k.Hostname]),
 	}
 }
 
-// workload is how many nodes each conductor owns, how many steps it runs, and its version, by name.
+// workload is how many nodes each conductor owns, how many steps it runs, and its version, by name, and the file with the settings of a
+// conductor that is started.
 type workload struct {
+	settings     string
 	nodes, steps map[string]int
 	versions     map[string]string
 }
 
 func (s *Server) workload(ctx context.Context) (w workload, err error) {
+	w.settings = s.Settings
 	if w.nodes, err = s.Store.Owned(ctx); err != nil {
 		return w, err
 	}

@@ -76,6 +76,14 @@ func TestAConductorIsShownWithWhatItHas(t *testing.T) {
 		}
 	}
 	b.Get("/temper/v1/conductors/c9").Fails(404)
+
+	require.Empty(t, b.Get("/temper/v1/conductors/c2").Is(200)["help"])
+	b.Kill("c2")
+	var can []string
+	for _, h := range b.Get("/temper/v1/conductors/c2").Is(200)["help"].([]any) {
+		can = append(can, h.(map[string]any)["command"].(string))
+	}
+	require.Equal(t, []string{"temper conductor --name c2 --enabled-drivers fake-hardware,redfish", "temper conductor forget c2"}, can)
 }
 
 func TestOnlyTheDeadAreForgotten(t *testing.T) {

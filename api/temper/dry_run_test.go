@@ -133,6 +133,10 @@ func TestADryRunFetchesTheImageAndComparesItWithTheDisk(t *testing.T) {
 	require.Contains(t, refusals, "disk_too_small: ", "it fits on none of the disks")
 
 	b.SQL(`DELETE FROM node_inventory`)
+	_, refusals, notes = trial(b, with(url+"/good.raw", digestOfAnImage))
+	require.Empty(t, refusals)
+	require.Contains(t, notes, "the root device hints in properties and the size of the disk were not checked: the node was never inspected, so its disks are not known. "+
+		"The agent checks the hints, and the deploy fails if no disk fits them")
 	b.Patch("/v1/nodes/n1", apitest.Remove("/properties/root_device"), apitest.Add("/properties/local_gb", "99")).Is(200)
 	_, refusals, notes = trial(b, with(url+"/huge.qcow2", digestOfAnImage))
 	require.Empty(t, refusals, "99 stands for 100")

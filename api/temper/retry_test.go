@@ -44,3 +44,23 @@ func TestARetryRefusesAnImageThatDoesNotFit(t *testing.T) {
 	b.Patch("/v1/nodes/n1", apitest.Add("/instance_info/image_source", url+"/good.raw")).Is(200)
 	b.Post("/temper/v1/operations/"+id+"/retry", map[string]any{}).Is(202)
 }
+
+// Nobody has to end a maintenance that Temper has set because of a fault, and that ends when the fault does.
+func TestARetryInAMaintenanceThatEndsByItselfSaysSo(t *testing.T) {
+	b := apitest.New(t).WithConductors()
+	b.In("n1", node.DeployFailed)
+	b.SQL(`INSERT INTO operations (node_id, node_uuid, node_name, kind, phase, outcome, origin, target, conductor_group, driver, steps, ended_at)
+		SELECT n.id, n.uuid, n.name, 'deploy', 'ended', 'failed', 'available', 'active', n.conductor_group, n.driver, '[]', now() FROM nodes n`)
+	id := b.Get("/temper/v1/operations?kind=deploy").Is(200)["operations"].([]any)[0].(map[string]any)["id"].(string)
+	retry := func() *apitest.Answer { return b.Post("/temper/v1/operations/"+id+"/retry", map[string]any{}) }
+
+	b.SQL(`UPDATE nodes SET maintenance = true, maintenance_by_fault = true, fault = 'power failure', maintenance_reason = 'the power state can not be read'`)
+	a := retry()
+	require.Contains(t, a.Fails(400), "because it's in maintenance mode. Temper has set it because of a fault (power failure), and it ends by itself as soon as a conductor can read the power state again.")
+	require.Equal(t, []string{"temper node why n1 says what that end waits for"}, a.Refused(400).Commands())
+
+	b.SQL(`UPDATE nodes SET maintenance_by_fault = false`) // somebody has set it, too
+	a = retry()
+	require.NotContains(t, a.Fails(400), "by itself")
+	require.Equal(t, []string{"temper node maintenance unset n1 ends the maintenance"}, a.Refused(400).Commands())
+}

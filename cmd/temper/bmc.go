@@ -166,7 +166,7 @@ func readPassword(username, file string, prompt io.Writer) (string, error) {
 		return password, nil
 	}
 	if !input.IsTerminal(os.Stdin) {
-		return "", fmt.Errorf("no password: give --password-file or %s", passwordVariable)
+		return "", fmt.Errorf("no password of %s, and standard input is no terminal that can be asked for it: add --password-file FILE (- is standard input), or set %s", username, passwordVariable)
 	}
 	return input.Secret("Password of "+username, os.Stdin, prompt)
 }

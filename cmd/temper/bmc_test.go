@@ -107,7 +107,7 @@ func TestTheProbeThatIsSuggestedIsACommand(t *testing.T) {
 func TestBMCProbeSaysWhyItCanNotAsk(t *testing.T) {
 	args, _ := simulated(t, "generic")
 	_, err := temper(t, args...)
-	require.ErrorContains(t, err, "no password: give --password-file or TEMPER_BMC_PASSWORD")
+	require.ErrorContains(t, err, "standard input is no terminal that can be asked for it: add --password-file FILE (- is standard input), or set TEMPER_BMC_PASSWORD")
 	t.Setenv("TEMPER_BMC_PASSWORD", "not-the-password")
 	_, err = temper(t, args...)
 	require.ErrorContains(t, err, "the BMC refuses this user with this password: 401 Unauthorized")

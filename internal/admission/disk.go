@@ -76,7 +76,7 @@ func LargestDisk(n *node.Node, inventory map[string]any) (disk Disk, known bool)
 			disk = Disk{Name: fmt.Sprint(facts["name"]), Size: size}
 		}
 	}
-	if len(disks) > 0 || hinted(n) {
+	if len(disks) > 0 || Hinted(n) {
 		return disk, disk.Size > 0
 	}
 	gib, err := strconv.ParseInt(strings.TrimSpace(fmt.Sprint(n.Properties["local_gb"])), 10, 32)
@@ -89,7 +89,7 @@ func LargestDisk(n *node.Node, inventory map[string]any) (disk Disk, known bool)
 // MayNotFit reports whether an image of size bytes (0 = not known) does not fit on every disk on which the agent could put it. Without
 // root device hints all of these have at least 4 GiB.
 func MayNotFit(n *node.Node, size int64) bool {
-	return size > rootdevice.LeastSize || size > 0 && hinted(n)
+	return size > rootdevice.LeastSize || size > 0 && Hinted(n)
 }
 
 // FitsDisk returns an error with the code disk_too_small if an image of size bytes (0 = not known) does not fit on the disk of n on
@@ -106,8 +106,8 @@ func FitsDisk(n *node.Node, inventory map[string]any, size int64) error {
 	return fault.Coded(fault.DiskTooSmall, "The image of node %s needs %s, and disk %s has %s.", cmp.Or(n.Name, n.UUID), needed, disk.Name, has)
 }
 
-// hinted reports whether n has root device hints.
-func hinted(n *node.Node) bool { return rootdevice.Of(n.InstanceInfo, n.Properties) != nil }
+// Hinted reports whether n has root device hints.
+func Hinted(n *node.Node) bool { return rootdevice.Of(n.InstanceInfo, n.Properties) != nil }
 
 func wholeNumber(v any) (int64, bool) {
 	switch v := v.(type) {

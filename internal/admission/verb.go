@@ -144,7 +144,11 @@ func deploysInMaintenance(n *node.Node) bool {
 }
 
 func inMaintenance(n *node.Node, op string) error {
-	return fault.Coded(fault.NodeInMaintenance, "The %s operation can't be performed on node %s because it's in maintenance mode.", op, n.UUID)
+	more := ""
+	if ends := n.MaintenanceEnds(); ends != "" {
+		more = " Temper has set it because of a fault (" + n.Fault + "), and it ends by itself " + ends + "."
+	}
+	return fault.Coded(fault.NodeInMaintenance, "The %s operation can't be performed on node %s because it's in maintenance mode.%s", op, n.UUID, more)
 }
 
 func notProtected(n *node.Node) error {

@@ -79,7 +79,7 @@ var rules = []rule{
 	{at: "internal/config", ours: []string{"internal/node", "internal/origin"}, never: []string{pgx, gin, gofish}, why: "settings are read before anything is there"},
 	{at: "internal/log", ours: []string{"internal/mask"}, never: []string{pgx, gin, gofish}, why: "everything may log"},
 	{at: "internal/metrics", ours: []string{"internal/origin"}, never: []string{temporal, pgx, gin, gofish}, why: "it serves what others count"},
-	{at: "internal/sim", ours: []string{"internal/bmc", "internal/agent", "internal/node", "internal/fault", "internal/origin", "internal/recording"}, never: []string{temporal, pgx}, why: "a rack knows no operations"},
+	{at: "internal/sim", ours: []string{"internal/bmc", "internal/agent", "internal/node", "internal/fault", "internal/origin", "internal/recording", "internal/rootdevice"}, never: []string{temporal, pgx}, why: "a rack knows no operations"},
 
 	{
 		at: "activities", ours: []string{"internal/node", "internal/fault"},
@@ -118,7 +118,7 @@ var rules = []rule{
 		never: []string{temporal, pgx, gofish}, why: "a server of routes, whatever is behind them",
 	},
 	{
-		at: "api/intent", ours: []string{"internal/closing", "internal/lockwait", "api/format", "api/httpd", "internal/admission", "internal/coverage", "internal/events", "internal/explain", "internal/fault", "internal/help", "internal/image", "internal/inventory", "internal/mask", "internal/node", "internal/plan", "internal/ring", "internal/secret", "internal/share", "internal/text", "internal/webhook"},
+		at: "api/intent", ours: []string{"internal/closing", "internal/lockwait", "api/format", "api/httpd", "internal/admission", "internal/coverage", "internal/events", "internal/explain", "internal/fault", "internal/help", "internal/image", "internal/inventory", "internal/mask", "internal/node", "internal/plan", "internal/ring", "internal/rootdevice", "internal/secret", "internal/share", "internal/text", "internal/webhook"},
 		never: []string{temporal, pgx, gofish}, why: "what is asked of a node, not how it is carried out",
 	},
 	{

@@ -131,7 +131,13 @@ func newConductorShow(s *session) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return s.show(k, func(w io.Writer) error { return conductorFields(k).Print(w) })
+			return s.show(k, func(w io.Writer) error {
+				if err := conductorFields(k).Print(w); err != nil {
+					return err
+				}
+				writeHelp(w, k.Help, "")
+				return nil
+			})
 		}),
 	}
 }

@@ -79,9 +79,7 @@ func printStatus(w io.Writer, st *client.Status) error {
 			if p.Check != "" {
 				fmt.Fprintf(out, "  check: %s\n", table.OneLine(p.Check))
 			}
-			for _, h := range p.Help {
-				fmt.Fprintf(out, "  you can: %s  # %s\n", h.Command, h.Effect)
-			}
+			writeHelp(out, p.Help, "  ")
 		}
 	}
 	writeWebhooks(out, st.Webhooks)
@@ -104,6 +102,13 @@ func printStatus(w io.Writer, st *client.Status) error {
 	return err
 }
 
+// writeHelp writes what somebody can do, a line for each command.
+func writeHelp(out io.Writer, all []client.Help, indent string) {
+	for _, h := range all {
+		fmt.Fprintf(out, "%syou can: %s  # %s\n", indent, h.Command, h.Effect)
+	}
+}
+
 // writeWebhooks writes which webhooks fail, since when, and what can be done.
 func writeWebhooks(out io.Writer, all []client.WebhookTrouble) {
 	for _, h := range all {
@@ -112,9 +117,7 @@ func writeWebhooks(out io.Writer, all []client.WebhookTrouble) {
 			since = ", since " + text.Moment(*h.Since)
 		}
 		fmt.Fprintln(out, table.OneLine(h.Sentence+since))
-		for _, one := range h.Help {
-			fmt.Fprintf(out, "  you can: %s  # %s\n", one.Command, one.Effect)
-		}
+		writeHelp(out, h.Help, "  ")
 	}
 }
 

@@ -26,6 +26,7 @@ type FleetConductor struct {
 	TemporalAt  *time.Time `json:"temporal_at"` // its last contact with Temporal
 	StoppedAt   *time.Time `json:"stopped_at"`
 	Version     string     `json:"version"` // "" = not known
+	Help        []Help     `json:"help"`    // what somebody can do about one that does not run
 }
 
 // UnmarshalJSON reads a conductor and keeps the answer.

@@ -13,6 +13,7 @@ type Do string
 // What somebody can do.
 const (
 	ExplainNode    Do = "explain what happens to the node"
+	AskByName      Do = "ask for the node by its name"
 	ValidateNode   Do = "validate the node"
 	ShowHealth     Do = "show the health of the node"
 	ShowConsole    Do = "show where the console of the node is, and what is wrong with it"

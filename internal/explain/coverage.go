@@ -101,10 +101,23 @@ func Starts(n *node.Node, fleet []coverage.Conductor, settings string) Action {
 	out, latest := Action{Do: StartConductor, Group: n.ConductorGroup, Drivers: n.Driver, Settings: settings}, time.Time{}
 	for _, c := range fleet {
 		if !c.Alive && c.HeartbeatAt.After(latest) && c.Covers(n.ConductorGroup, n.Driver, n.Interfaces) {
-			out.Conductor, out.Drivers, latest = c.Hostname, strings.Join(driversOf(c), ","), c.HeartbeatAt
+			out, latest = startsAgain(c, settings), c.HeartbeatAt
 		}
 	}
 	return out
+}
+
+// startsAgain returns the action that starts a conductor that does not run, as it ran before.
+func startsAgain(c coverage.Conductor, settings string) Action {
+	return Action{Do: StartConductor, Conductor: c.Hostname, Group: c.Group, Drivers: strings.Join(driversOf(c), ","), Settings: settings}
+}
+
+// OfConductor returns what somebody can do about a conductor that does not run; none if it does. settings is as in Cover.
+func OfConductor(c coverage.Conductor, settings string) []Action {
+	if c.Alive {
+		return nil
+	}
+	return []Action{startsAgain(c, settings), {Do: ForgetConductor, Conductor: c.Hostname}}
 }
 
 // otherGroups returns, sorted, at most maxNamed other groups with a conductor that could

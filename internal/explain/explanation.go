@@ -124,8 +124,8 @@ func Node(n *node.Node, f Facts) Explanation {
 		}
 		e.What += what + because
 		maintained = what + text.Since(n.MaintenanceSince, f.Now) + because
-		if endsItself(n) {
-			e.Trouble = append(e.Trouble, "The maintenance ends by itself as soon as a conductor can read the power state again"+e.afterwards)
+		if ends := n.MaintenanceEnds(); ends != "" {
+			e.Trouble = append(e.Trouble, "The maintenance ends by itself "+ends+e.afterwards)
 		} else {
 			e.can(Action{Do: EndMaintenance})
 		}

@@ -69,7 +69,7 @@ func (e *Explanation) canRetry(n *node.Node, o *node.Operation, f Facts) {
 	}
 	e.canMend(n, o)
 	switch {
-	case refused != nil && endsItself(n): // by the maintenance alone
+	case refused != nil && n.MaintenanceEnds() != "": // by the maintenance alone
 		e.afterwards = fmt.Sprintf("; then operation %d (%s) can be retried", o.ID, o.Kind)
 		return
 	case refused != nil:
@@ -77,9 +77,6 @@ func (e *Explanation) canRetry(n *node.Node, o *node.Operation, f Facts) {
 	}
 	e.can(Action{Do: RetryOperation, Operation: o.ID, Kind: o.Kind})
 }
-
-// endsItself reports whether n's maintenance ends by itself.
-func endsItself(n *node.Node) bool { return n.MaintenanceByFault && n.Fault == node.FaultPower }
 
 // chooseRetry says which retry does what, if there are several.
 func (e *Explanation) chooseRetry(n *node.Node) {

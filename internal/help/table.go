@@ -23,7 +23,11 @@ type row struct {
 
 // rows is the table of actions.
 var rows = map[explain.Do]row{
-	explain.ExplainNode:  {"node why {node}", "says what happens to it", http.MethodGet, "/temper/v1/nodes/{node}/why", nil},
+	explain.ExplainNode: {"node why {node}", "says what happens to it", http.MethodGet, "/temper/v1/nodes/{node}/why", nil},
+	explain.AskByName: {
+		"node show {node}", "shows it; a request takes a node's name only with the header X-OpenStack-Ironic-API-Version: 1.5 or later",
+		http.MethodGet, "/v1/nodes/{node}", nil,
+	},
 	explain.ShowStatus:   {"status", "shows which part of Temper is broken, and what to check", http.MethodGet, "/temper/v1/status", nil},
 	explain.ValidateNode: {"node validate {node}", "shows what is missing", http.MethodGet, "/v1/nodes/{node}/validate", nil},
 	explain.ShowHealth:   {"node health {node}", "shows which parts are wrong", http.MethodGet, "/temper/v1/nodes/{node}/health", nil},
@@ -59,7 +63,7 @@ var rows = map[explain.Do]row{
 		},
 	},
 	explain.SwitchOn: {"node power on {node}", "switches it on", http.MethodPost, "/temper/v1/nodes/{node}/operations", always(fields{"verb": node.PowerOn})},
-	explain.ProbeBMC: {"bmc probe {bmc} --username {user}", "asks the BMC directly, from this machine", "", "", nil},
+	explain.ProbeBMC: {"bmc probe {bmc} --username {user}", "asks the BMC directly, from this machine, and for its password: in a script add --password-file FILE or set TEMPER_BMC_PASSWORD", "", "", nil},
 	explain.TrustBMC: {
 		"node set {node} --driver-info redfish_verify_ca=CA_FILE --driver-info redfish_password=-", "names the authority of its certificate, and asks for the password",
 		http.MethodPatch, "/v1/nodes/{node}", always(append(set("/driver_info/redfish_verify_ca", "CA_FILE"), set("/driver_info/redfish_password", "PASSWORD")...)),

@@ -116,6 +116,14 @@ func (n *Node) StateSince() *time.Time {
 	return n.ProvisionUpdatedAt
 }
 
+// MaintenanceEnds says when the maintenance of n ends by itself, in a clause; "" = somebody has to end it.
+func (n *Node) MaintenanceEnds() string {
+	if n.Maintenance && n.MaintenanceByFault && n.Fault == FaultPower {
+		return "as soon as a conductor can read the power state again"
+	}
+	return ""
+}
+
 // ClearStaleReasons clears the reasons of flags that are off, and the fault if n is not in
 // maintenance.
 func (n *Node) ClearStaleReasons() {

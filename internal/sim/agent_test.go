@@ -38,11 +38,13 @@ type ironic struct {
 	md5         bool
 	formats     []string // of images that may be written; nil = the API does not send them
 	timeout     int      // heartbeat_timeout
+	properties  string   // of the node, JSON
+	instance    string   // its instance_info, JSON
 }
 
 func newIronic(t *testing.T) *ironic {
 	t.Helper()
-	i := &ironic{refuse: map[string][]int{}, timeout: 300}
+	i := &ironic{refuse: map[string][]int{}, timeout: 300, properties: "{}", instance: "{}"}
 	i.Server = httptest.NewServer(http.HandlerFunc(i.serve))
 	t.Cleanup(i.Close)
 	return i
@@ -73,9 +75,9 @@ func (i *ironic) serve(w http.ResponseWriter, r *http.Request) {
 			show, i.given = token, true
 		}
 		formats, _ := json.Marshal(i.formats)
-		fmt.Fprintf(w, `{"node":{"uuid":%q,"properties":{},"instance_info":{},"driver_internal_info":{}},
+		fmt.Fprintf(w, `{"node":{"uuid":%q,"properties":%s,"instance_info":%s,"driver_internal_info":{}},
 			"config":{"heartbeat_timeout":%d,"agent_token":%q,"agent_token_required":true,"agent_md5_checksum_enable":%t,"permitted_image_formats":%s,"metrics":{"backend":"noop"}}}`,
-			nodeUUID, i.timeout, show, i.md5, formats)
+			nodeUUID, i.properties, i.instance, i.timeout, show, i.md5, formats)
 	case "/v1/heartbeat/" + nodeUUID:
 		i.beats = append(i.beats, body)
 		w.WriteHeader(http.StatusAccepted)

@@ -129,6 +129,40 @@ func TestAnImageIsReadCheckedAndWritten(t *testing.T) {
 	})
 }
 
+// As the real agent does it: hints in instance_info come first, and the ones that the lookup right before the write has count.
+func TestAnImageIsWrittenToTheDiskThatTheHintsName(t *testing.T) {
+	image := bytes.Repeat([]byte("a disk image "), 5000)
+	srv := files(t, image)
+	i := newIronic(t)
+	s := start(t, quick(sim.Config{Servers: 1, APIURL: i.URL, DiskBytes: 1 << 20}))
+	r := s.boot(i)
+	drives := s.rack.Server("sim-0001").Drives
+	for name, c := range map[string]struct{ properties, instance, device, fails string }{
+		"no hints":               {`{}`, `{}`, drives[0].Name, ""},
+		"a serial number":        {fmt.Sprintf(`{"root_device":{"serial":%q}}`, drives[1].Serial), `{}`, drives[1].Name, ""},
+		"of the instance":        {`{"root_device":{"serial":"X"}}`, fmt.Sprintf(`{"root_device":{"wwn":%q}}`, drives[1].WWN), drives[1].Name, ""},
+		"a name, and a kind":     {fmt.Sprintf(`{"root_device":{"name":%q,"rotational":false}}`, drives[0].Name), `{}`, drives[0].Name, ""},
+		"hints that fit no disk": {`{"root_device":{"serial":"X"}}`, `{}`, "", "No suitable device was found for deployment using these hints: serial: X"},
+		"hints that are wrong":   {`{"root_device":{"colour":"red"}}`, `{}`, "", "No devices could be found using the root device hints: there is no root device hint \"colour\""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			i.mu.Lock()
+			i.properties, i.instance = c.properties, c.instance
+			i.mu.Unlock()
+			out := r.step("deploy", "write_image", fmt.Sprintf(`{"image_info":{"id":%q,"disk_format":"raw","urls":["%s/disk.raw"],"checksum":"%x"}}`, name, srv.URL, sha256.Sum256(image)))
+			if c.fails != "" {
+				e := out["command_error"].(map[string]any)
+				require.Equal(t, "DeviceNotFound", e["type"])
+				require.Contains(t, e["details"], c.fails)
+				return
+			}
+			require.Equal(t, "SUCCEEDED", out["command_status"], "%v", out["command_error"])
+			result := out["command_result"].(map[string]any)["deploy_result"].(map[string]any)["result"]
+			require.Contains(t, result, "written to device "+c.device+" root_uuid=")
+		})
+	}
+}
+
 // The error texts are the real agent's (disk_utils.py, get_and_validate_image_format).
 func TestAnImageIsCheckedForItsFormat(t *testing.T) {
 	begins := func(at int, what string) []byte {

@@ -11,6 +11,7 @@ import (
 	"go.uber.org/zap"
 
 	"go.temper.dev/temper/internal/agent"
+	"go.temper.dev/temper/internal/rootdevice"
 	"go.temper.dev/temper/internal/sim/faults"
 	"go.temper.dev/temper/internal/sim/machine"
 )
@@ -56,8 +57,9 @@ type Agent struct {
 	token      string
 	timeout    int // heartbeat_timeout, seconds
 	md5        bool
-	formats    []string // of images that may be written; nil = the API names none
-	tokenOnGet bool     // a GET has had a token, so every GET needs it
+	formats    []string       // of images that may be written; nil = the API names none
+	hints      map[string]any // root device hints of the node, as of the last lookup; nil = it has none
+	tokenOnGet bool           // a GET has had a token, so every GET needs it
 	results    []*command
 	image      string // id of the image on the disk
 	partitions agent.PartitionUUIDs
@@ -93,7 +95,7 @@ func (a *Agent) applyLookup(l agent.Lookup) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.node, a.timeout, a.md5 = l.Node.UUID, l.Config.HeartbeatTimeout, l.Config.MD5Enabled
-	a.formats = l.Config.PermittedImageFormats
+	a.formats, a.hints = l.Config.PermittedImageFormats, rootdevice.Of(l.Node.InstanceInfo, l.Node.Properties)
 	switch token := l.Config.AgentToken; {
 	case len(token) >= 32:
 		a.token = token

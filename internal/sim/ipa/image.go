@@ -73,7 +73,10 @@ func prepareImage(ctx context.Context, a *Agent, c *command, params json.RawMess
 		return nil, err
 	}
 	a.updateNode()
-	device := a.s.Drives[0].Name
+	device, err := a.rootDisk()
+	if err != nil {
+		return nil, err
+	}
 	a.mu.Lock()
 	there := a.image == p.Image.ID
 	a.mu.Unlock()
@@ -87,7 +90,7 @@ func prepareImage(ctx context.Context, a *Agent, c *command, params json.RawMess
 			return nil, err
 		}
 	}
-	u := a.recordImage(p.Image)
+	u := a.recordImage(p.Image, device)
 	text := fmt.Sprintf("image (%s) written to device %s root_uuid=%s", p.Image.ID, device, u.RootUUID)
 	if u.EFISystem != "" {
 		text += " efi_system_partition_uuid=" + string(u.EFISystem)
@@ -124,7 +127,7 @@ func validateImage(i agent.ImageInfo) error {
 
 // recordImage stores which image is on the disk and returns its partition uuids. For a
 // whole-disk image that is the identifier of the disk.
-func (a *Agent) recordImage(i agent.ImageInfo) agent.PartitionUUIDs {
+func (a *Agent) recordImage(i agent.ImageInfo, device string) agent.PartitionUUIDs {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.image = i.ID
@@ -134,7 +137,7 @@ func (a *Agent) recordImage(i agent.ImageInfo) agent.PartitionUUIDs {
 			return uuid.NewSHA1(uuid.NameSpaceOID, []byte(a.s.Serial+i.ID+part)).String()
 		}
 		a.partitions = agent.PartitionUUIDs{
-			Partitions: map[string]string{"root": a.s.Drives[0].Name + "2", "efi system partition": a.s.Drives[0].Name + "1"},
+			Partitions: map[string]string{"root": device + "2", "efi system partition": device + "1"},
 			RootUUID:   agent.Text(id("root")), EFISystem: agent.Text(id("efi")[:9]),
 		}
 	}

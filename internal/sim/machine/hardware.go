@@ -28,7 +28,7 @@ type Hardware struct {
 	BMCMAC       string
 	CPUs         []CPU
 	DIMMs        []DIMM
-	Drives       []Drive // images are written to the first
+	Drives       []Drive // a server keeps the content of the one to which an image was written last
 	NICs         []NIC
 	GPUs         []GPU
 	Username     string // of the BMC's only account
