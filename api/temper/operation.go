@@ -117,8 +117,8 @@ type shownStepWait struct {
 }
 
 // stepWaitOf returns what the running step of o waits for, nil if nothing is known. n is its node; nil = it was not read.
-func stepWaitOf(o *node.Operation, n *node.Node, fl *intent.Fleet, now time.Time) any {
-	w := explain.Wait(o, explain.Beside{Node: n, Fleet: fl.All}, now)
+func stepWaitOf(o *node.Operation, n *node.Node, fl *intent.Fleet, system explain.System, now time.Time) any {
+	w := explain.Wait(o, explain.Beside{Node: n, Fleet: fl.All, System: system}, now)
 	if w == nil {
 		return nil
 	}
@@ -134,9 +134,9 @@ func (s *Server) showOperation(o *node.Operation, fl *intent.Fleet) shownOperati
 }
 
 // outageOf returns the parts of Temper if one of the operations has gone on for unusually long, so that they decide whether that is
-// unusual. Otherwise they are not asked, and nothing is known of them.
+// unusual, or if nobody has looked after one in time, so that they say why. Otherwise they are not asked, and nothing is known of them.
 func (s *Server) outageOf(ctx context.Context, ops ...node.Operation) explain.System {
-	if slices.ContainsFunc(ops, func(o node.Operation) bool { return o.PastUsual(s.Now()) }) {
+	if slices.ContainsFunc(ops, func(o node.Operation) bool { return o.PastUsual(s.Now()) || explain.Unwatched(&o, s.Now()) }) {
 		return s.system(ctx, false)
 	}
 	return explain.System{}
@@ -157,7 +157,7 @@ func (s *Server) showOperationIn(o *node.Operation, fl *intent.Fleet, system exp
 		OnFailure: cmp.Or(o.OnFailure, node.FailOnFailure), Choices: []node.Action{}, Decisions: []shownDecision{},
 		Repeats: o.Repeats, RepeatsSince: format.Timestamp(o.RepeatsSince),
 	}
-	out.StepWait = stepWaitOf(o, nil, fl, s.Now())
+	out.StepWait = stepWaitOf(o, nil, fl, system, s.Now())
 	if p := o.TemporalPause; p != nil {
 		out.Pause, out.WaitingUntil = shownPause{What: p.What, At: format.Timestamp(&p.At), By: format.OrNull(p.By), Reason: format.OrNull(p.Reason)}, nil
 	}
@@ -275,10 +275,11 @@ func (s *Server) getOperation(c *gin.Context) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	out := s.showOperationIn(o, fl, s.outageOf(c.Request.Context(), *o))
+	system := s.outageOf(c.Request.Context(), *o)
+	out := s.showOperationIn(o, fl, system)
 	if w := o.LiveWait(); w.AsksBMC() || w != nil && w.For == node.WaitCall {
 		if n, err := s.Store.Node(c.Request.Context(), o.NodeUUID); err == nil { // else nothing is said of what others have seen
-			out.StepWait = stepWaitOf(o, n, fl, s.Now())
+			out.StepWait = stepWaitOf(o, n, fl, system, s.Now())
 		}
 	}
 	return http.StatusOK, out, nil

@@ -1,17 +1,20 @@
 package temper_test
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"go.temper.dev/temper/api"
 	"go.temper.dev/temper/api/apitest"
+	"go.temper.dev/temper/internal/explain"
 	"go.temper.dev/temper/internal/node"
 )
 
@@ -116,4 +119,25 @@ func TestOperationsAreListedByHowTheyEnded(t *testing.T) {
 		b.Get("/temper/v1/operations?" + query).Fails(400)
 	}
 	require.Equal(t, `State "failed" and outcome "succeeded" exclude each other`, b.Get("/temper/v1/operations?state=failed&outcome=succeeded").Fails(400))
+}
+
+// Nobody looks after a step while Temporal is away. Whoever watches its operation is told so within seconds, not when it is late.
+func TestAnOperationTellsThatTemporalIsAway(t *testing.T) {
+	var away explain.Dependencies
+	b := apitest.New(t, func(c *api.Config) { c.Ask = func(context.Context) explain.Dependencies { return away } }).WithConductors()
+	b.In("n1", node.Deploying)
+	path := fmt.Sprint("/temper/v1/operations/", b.LastOperation("n1").ID)
+	waits := func(looked time.Duration) any {
+		w := node.Wait{For: node.WaitPower, Subject: "power on", Since: time.Now().Add(-time.Minute), Every: time.Second}
+		w.Saw("Off", time.Now().Add(-looked))
+		b.SQL("UPDATE operations SET step_wait = $1", w)
+		return b.Get(path).Is(200)["step_wait"].(map[string]any)["sentence"]
+	}
+	require.NoError(t, b.Store.Reconciled(t.Context()))
+	away.Temporal = explain.Answer{Trouble: explain.TemporalAway, Since: time.Now().Add(-time.Minute)}
+	b.SQL("UPDATE witness SET contact_at = contact_at - interval '1 minute'")
+	require.Contains(t, waits(0), "; looked at again every 1s")
+	require.Contains(t, waits(30*time.Second), ": a conductor has to, and Temporal does not answer")
+	away.Temporal = explain.Answer{}
+	require.Contains(t, waits(30*time.Second), "; looked at again every 1s")
 }

@@ -79,23 +79,41 @@ func (b Beside) whoLooks(o *node.Operation, w *node.Wait, now time.Time) (words 
 	if w.Every == 0 {
 		return "", false
 	}
-	last, soon := w.LookedAt(), w.Every+w.Within+looksSoon
+	last, soon := lookDue(w, looksSoon)
 	if b.away != "" {
-		soon = w.Every + w.Within + looksSoonAway
-	}
-	if w.AnswerUntil != nil && w.Until != nil {
-		soon += w.AnswerUntil.Sub(*w.Until)
-	}
-	if last == nil || last.Before(w.Since) {
-		last = &w.Since
+		last, soon = lookDue(w, looksSoonAway)
 	}
 	switch {
-	case now.Sub(*last) <= soon:
+	case now.Sub(last) <= soon:
 		return "", false
 	case b.away != "":
-		return fmt.Sprintf("nobody has looked since %s: a conductor has to, and %s", text.Clock(*last, now), b.away), false
+		return fmt.Sprintf("nobody has looked since %s: a conductor has to, and %s", text.Clock(last, now), b.away), false
 	case o.Conductor == "":
-		return fmt.Sprintf("nobody has looked since %s: a conductor has to", text.Clock(*last, now)), false
+		return fmt.Sprintf("nobody has looked since %s: a conductor has to", text.Clock(last, now)), false
 	}
-	return fmt.Sprintf("nobody has looked since %s: %s has to, or another one that takes the step over", text.Clock(*last, now), node.ConductorWords(o.Conductor)), false
+	return fmt.Sprintf("nobody has looked since %s: %s has to, or another one that takes the step over", text.Clock(last, now), node.ConductorWords(o.Conductor)), false
+}
+
+// lookDue returns when somebody looked last at what w waits for, and within which time after that the next look is recorded. A look may
+// be recorded later than promised, by late.
+func lookDue(w *node.Wait, late time.Duration) (last time.Time, within time.Duration) {
+	within = w.Every + w.Within + late
+	if w.AnswerUntil != nil && w.Until != nil {
+		within += w.AnswerUntil.Sub(*w.Until)
+	}
+	if at := w.LookedAt(); at != nil && !at.Before(w.Since) {
+		return *at, within
+	}
+	return w.Since, within
+}
+
+// Unwatched reports whether the running step of o was not looked at for so long that somebody has to ask whether a part of Temper is
+// away.
+func Unwatched(o *node.Operation, now time.Time) bool {
+	w := o.LiveWait()
+	if w == nil || w.Every == 0 {
+		return false
+	}
+	last, within := lookDue(w, looksSoonAway)
+	return now.Sub(last) > within
 }

@@ -58,10 +58,13 @@ func TestNobodyLooksForADeadConductor(t *testing.T) {
 	require.Contains(t, explain.Wait(o, explain.Beside{Fleet: fleetWith(true)}, *after(5 * time.Minute)).Sentence,
 		"; nobody has looked since 12:00:10Z: conductor c1 has to, or another one that takes the step over; ")
 	o.StepWait.Until = after(time.Hour)
+	require.False(t, explain.Unwatched(o, *after(25 * time.Second)))
+	require.True(t, explain.Unwatched(o, *after(27 * time.Second)))
 	away := explain.System{Now: noon, Dependencies: explain.Dependencies{Temporal: explain.Answer{Trouble: explain.TemporalAway, Since: noon}}}
 	n := &node.Node{ProvisionState: node.Active, Operation: o}
 	e := explain.Node(n, explain.Facts{Now: *after(40 * time.Second), Covered: true, Fleet: fleetWith(true), System: away})
 	require.Contains(t, e.Story.Sentence, "; nobody has looked since 12:00:10Z: a conductor has to, and Temporal does not answer")
+	require.Contains(t, explain.Wait(o, explain.Beside{Fleet: fleetWith(true), System: away}, *after(40 * time.Second)).Sentence, "; nobody has looked since 12:00:10Z: a conductor has to, and Temporal does not answer; ")
 	_, lines := ptr(explain.Inside(n, nil, noon)).Lines(n)
 	require.Contains(t, lines, explain.Line{
 		Title: "Its step waits",

@@ -3,6 +3,7 @@ package explain
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
@@ -43,6 +44,21 @@ var meanwhile = []Do{ProbeBMC, ShowConsole, ShowPorts}
 // ofReach are the remedies that change how the BMC is reached.
 var ofReach = []Do{SetPassword, SetAddress, TrustBMC}
 
+// ofImage are the remedies that change what is deployed, or to which disk, with what shows the disks.
+var ofImage = []Do{SetImage, SetDigest, SetFormat, SetRootDevice, ShowInventory}
+
+// mended says that somebody has done such a remedy since something failed, nil = it is not known when; "" if nobody has.
+func mended(do Do, n *node.Node, failed *time.Time, now time.Time) string {
+	switch {
+	case failed == nil:
+	case slices.Contains(ofReach, do) && newer(n.ReachedSince, failed):
+		return fmt.Sprintf("How the BMC is reached was changed at %s, after that failure, so retry", text.Clock(*n.ReachedSince, now))
+	case slices.Contains(ofImage, do) && newer(n.PreparedSince, failed):
+		return fmt.Sprintf("What is deployed, or to which disk, was changed at %s, after that failure, so retry", text.Clock(*n.PreparedSince, now))
+	}
+	return ""
+}
+
 // causeOf returns what is to be mended before o, which holds or has ended, is done again: its cause or, if somebody has ended it and
 // the BMC of n is silent, that.
 func (e *Explanation) causeOf(o *node.Operation) fault.Code {
@@ -75,15 +91,15 @@ func (e *Explanation) canMend(n *node.Node, o *node.Operation) {
 			if !fits(do, n, o.Driver) {
 				continue
 			}
+			if since := mended(do, n, failed, e.now); since != "" {
+				e.remedy = since
+				continue
+			}
 			if do == ShowInventory && !e.inspected {
 				e.Notes = append(e.Notes, "It was never inspected, so Temper does not know its disks and their serial numbers: its BMC or its firmware's setup shows them")
 				continue
 			}
 			if slices.Contains(ofReach, do) {
-				if failed != nil && n.ReachedSince != nil && n.ReachedSince.After(*failed) {
-					e.remedy = fmt.Sprintf("How the BMC is reached was changed at %s, after that failure, so retry", text.Clock(*n.ReachedSince, e.now))
-					continue
-				}
 				e.remedy = ""
 			}
 			e.can(Action{Do: do})

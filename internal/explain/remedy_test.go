@@ -172,6 +172,33 @@ func TestWhatWasMendedSinceIsNotSuggestedAgain(t *testing.T) {
 	require.Contains(t, wrong.Paragraph(nil), "What to do: Set the right password")
 }
 
+// The same is true of the image, of an operation that has failed and of one that holds.
+func TestAnImageThatWasChangedSinceIsNotSuggestedAgain(t *testing.T) {
+	now := time.Now()
+	failed, before, since := now.Add(-time.Minute), now.Add(-2*time.Minute), now
+	step := node.Step{Interface: "deploy", Step: node.StepWriteImage, State: node.StepFailed, LastError: "no", EndedAt: &failed}
+	for cause, first := range map[fault.Code]Do{fault.ImageDigestDiffers: SetDigest, fault.DiskTooSmall: SetImage, fault.NoDiskFits: ShowInventory} {
+		ended := &node.Operation{ID: 7, Driver: "redfish", Kind: node.KindDeploy, Outcome: node.Failed, Cause: cause, Error: "no", EndedAt: &failed}
+		held := &node.Operation{ID: 7, Driver: "redfish", Kind: node.KindDeploy, Phase: node.Holding, Cause: cause, AcceptedAt: before, Steps: []node.Step{step}}
+		for retry, n := range map[Do]*node.Node{
+			RetryOperation: {ProvisionState: node.DeployFailed, LastError: "no"},
+			Decide:         {ProvisionState: node.DeployHold, Operation: held},
+		} {
+			n.Driver = "redfish"
+			explained := func(prepared *time.Time) Explanation {
+				n.PreparedSince = prepared
+				return Node(n, Facts{Now: now, Covered: true, Previous: ended, Hardware: &inventory.Comparison{}})
+			}
+			for _, prepared := range []*time.Time{nil, &before} {
+				require.Equal(t, first, explained(prepared).Actions[0].Do)
+			}
+			mended := explained(&since)
+			require.Equal(t, retry, mended.Actions[0].Do, cause)
+			require.Contains(t, mended.Paragraph(nil), "What to do: What is deployed, or to which disk, was changed at ")
+		}
+	}
+}
+
 // A deploy whose image crawls is to be cancelled; then another image server is to be set.
 func TestAnImageThatCrawlsIsMended(t *testing.T) {
 	began := time.Now().Add(-time.Hour)

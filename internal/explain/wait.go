@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -36,7 +37,9 @@ var AgentNotRead = &node.Agent{}
 type Beside struct {
 	Node  *node.Node           // of the operation; nil = it was not read, so that nothing is said about the calls of its agent
 	Fleet []coverage.Conductor // all conductors, alive or not
-	away  string               // the part of Temper without which nothing goes on, and what is wrong with it; "" = none is known
+	// System is the parts of Temper; the zero value = nothing is known to be broken.
+	System System
+	away   string // the part of Temper without which nothing goes on, and what is wrong with it; "" = none is known
 }
 
 // Wait explains what the running step of o waits for, nil if nothing is known.
@@ -45,6 +48,7 @@ func Wait(o *node.Operation, b Beside, now time.Time) *StepWait {
 	if w == nil {
 		return nil
 	}
+	b.away = cmp.Or(b.away, b.System.awayBriefly())
 	told := *w
 	if step := o.CurrentStep(); step != nil && step.Name() == w.Subject {
 		told.Subject = "" // the step is named with the sentence

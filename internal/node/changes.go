@@ -59,6 +59,13 @@ func Changed(before, after map[string]any, given Secrets) []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
+// PreparedOtherwise reports whether one of the changed fields says what is deployed, or to which disk.
+func PreparedOtherwise(names []string) bool {
+	return slices.ContainsFunc(names, func(name string) bool {
+		return strings.HasPrefix(name, "instance_info/image_") || name == "instance_info/root_device" || name == "properties/root_device"
+	})
+}
+
 // ChangedEvent returns the history event for changed fields. It contains no values.
 func ChangedEvent(names []string, user string) HistoryEvent {
 	shown := make([]string, 0, len(names))

@@ -88,6 +88,8 @@ type Node struct {
 
 	// ReachedSince is when somebody last changed how the BMC is reached (ReachedOtherwise); nil = never.
 	ReachedSince *time.Time
+	// PreparedSince is when somebody last changed what is deployed on it, or to which disk (PreparedOtherwise); nil = never.
+	PreparedSince *time.Time
 
 	// RingOwner is the conductor that owned the node in the newest epoch; "" =
 	// none. It may be dead or gone since, and cover the node no more.

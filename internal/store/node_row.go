@@ -77,6 +77,7 @@ var nodeTable = newTable(
 	optional("reached_since", "", func(n *node.Node) **time.Time { return &n.ReachedSince }),
 	instant("created_at", func(n *node.Node) *time.Time { return &n.CreatedAt }).sorted("n"),
 	optional("updated_at", "'-infinity'", func(n *node.Node) **time.Time { return &n.UpdatedAt }).sorted("n"),
+	optional("prepared_since", "", func(n *node.Node) **time.Time { return &n.PreparedSince }),
 )
 
 // agentTable is read only: heartbeats and lookups write it, in agents.go.

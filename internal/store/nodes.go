@@ -180,9 +180,10 @@ UPDATE nodes SET ` + nodeTable.assignments(onPatch) + `,
 	console_enabled = console_enabled AND @has_console,
 	owed_refused = owed_refused AND NOT @mended,
 	owed_tries = CASE WHEN @mended THEN 0 ELSE owed_tries END, owed_tried_at = CASE WHEN NOT @mended THEN owed_tried_at END,
-	reached_since = CASE WHEN @mended THEN clock_timestamp() ELSE reached_since END, updated_at = clock_timestamp()
+	reached_since = CASE WHEN @mended THEN clock_timestamp() ELSE reached_since END,
+	prepared_since = CASE WHEN @prepared THEN clock_timestamp() ELSE prepared_since END, updated_at = clock_timestamp()
  WHERE id = @id
-RETURNING updated_at, reached_since`
+RETURNING updated_at, reached_since, prepared_since`
 
 // ClaimNode carries out a PATCH of a node: edit changes the node under its row's lock, and returns
 // the secrets that were added, or removed (nil). ClaimNode writes the fields that a user may set, and
@@ -225,17 +226,18 @@ func (s *Store) ClaimNode(ctx context.Context, ident, user string, claimer share
 		if err != nil {
 			return err
 		}
-		a["id"], a["mended"], a["has_console"] = l.ID, l.ReachedOtherwise(&before, given), l.HasConsole()
+		changed := node.Changed(fields, node.Fields(&l.Node), given)
+		a["id"], a["mended"], a["prepared"], a["has_console"] = l.ID, l.ReachedOtherwise(&before, given), node.PreparedOtherwise(changed), l.HasConsole()
 		if claimer.Service != "" && l.InstanceUUID != "" && before.InstanceUUID != l.InstanceUUID {
 			if err := offer.check(&before, claimer.Knows); err != nil {
 				return err
 			}
 		}
-		b.Queue(updateUserSQL, a).QueryRow(func(r pgx.Row) error { return r.Scan(&l.UpdatedAt, &l.ReachedSince) })
+		b.Queue(updateUserSQL, a).QueryRow(func(r pgx.Row) error { return r.Scan(&l.UpdatedAt, &l.ReachedSince, &l.PreparedSince) })
 		sealed.queue(b, l.ID)
 		queueDropSecrets(b, l.ID, gone(l.had, &l.Node))
-		if names := node.Changed(fields, node.Fields(&l.Node), given); len(names) > 0 {
-			queueHistory(b, l.ID, node.ChangedEvent(names, user))
+		if len(changed) > 0 {
+			queueHistory(b, l.ID, node.ChangedEvent(changed, user))
 		}
 		s.queueMoved(b, l)
 		if l.allocated != "" && l.InstanceUUID == "" {

@@ -279,3 +279,27 @@ func TestANodeThatTookTheNameMeanwhileIsNotWrittenWithoutItsLock(t *testing.T) {
 		})
 	}
 }
+
+// Only a change of what is deployed, or to which disk, is noted as one.
+func TestTheTimeOfAnotherImageIsNoted(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	n := create(t, s, node.Available)
+	patch := func(edit func(n *node.Node)) *time.Time {
+		_, err := s.UpdateNode(t.Context(), n.UUID, "", func(n *node.Node) (node.Secrets, error) {
+			edit(n)
+			return nil, nil
+		})
+		require.NoError(t, err)
+		read, err := s.Node(t.Context(), n.UUID)
+		require.NoError(t, err)
+		return read.PreparedSince
+	}
+	require.Nil(t, patch(func(n *node.Node) { n.Extra = map[string]any{"a": 1} }))
+	require.Nil(t, patch(func(n *node.Node) { n.InstanceInfo = map[string]any{"traits": []any{}} }))
+	image := patch(func(n *node.Node) { n.InstanceInfo["image_os_hash_value"] = "abc" })
+	require.NotNil(t, image)
+	require.Equal(t, image, patch(func(n *node.Node) { n.Description = "x" }))
+	require.True(t, patch(func(n *node.Node) { n.Properties = map[string]any{"root_device": map[string]any{"serial": "s"}} }).After(*image))
+	require.False(t, patch(func(n *node.Node) { n.InstanceInfo["root_device"] = map[string]any{"serial": "t"} }).Equal(*image))
+}
