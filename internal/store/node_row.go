@@ -121,8 +121,9 @@ var nodeRelations = newTable(
 )
 
 // nodeScan reads rows of a node: n.*, o.*, a.*, r.* of nodes, operations (all null = none is open),
-// agents and node_relations. It finds the places of the columns with the first row.
+// agents and, unless it is alone, node_relations. It finds the places of the columns with the first row.
 type nodeScan struct {
+	alone bool
 	node  node.Node
 	open  operationRow
 	agent agentRow
@@ -134,7 +135,11 @@ type nodeScan struct {
 // ScanRow makes a nodeScan a target of Scan (pgx.RowScanner).
 func (s *nodeScan) ScanRow(rows pgx.Rows) (err error) {
 	if s.slots == nil {
-		if s.slots, err = layout(rows.FieldDescriptions(), len(s.more), nodeTable, operationTable, agentTable, nodeRelations); err != nil {
+		sections := []section{nodeTable, operationTable, agentTable, nodeRelations}
+		if s.alone {
+			sections = sections[:3]
+		}
+		if s.slots, err = layout(rows.FieldDescriptions(), len(s.more), sections...); err != nil {
 			return err
 		}
 		s.into = make([]any, len(s.slots))
@@ -158,7 +163,15 @@ func (s *nodeScan) ScanRow(rows pgx.Rows) (err error) {
 
 // eachNode returns a scan of rows of a node (nodeScan), which may have columns behind these.
 func eachNode(more ...any) func(pgx.Row) (node.Node, error) {
-	s := &nodeScan{more: more}
+	return eachScanned(&nodeScan{more: more})
+}
+
+// eachNodeAlone is eachNode for rows without the columns of node_relations. They cost most of the time that PostgreSQL needs to plan the
+// statement, and it plans it again in each connection whenever autovacuum has looked at one of the tables. The node has no
+// AllocationOwner, AllocatedInMaintenance, RingOwner, Silence and PowerReadAt.
+func eachNodeAlone() func(pgx.Row) (node.Node, error) { return eachScanned(&nodeScan{alone: true}) }
+
+func eachScanned(s *nodeScan) func(pgx.Row) (node.Node, error) {
 	return func(r pgx.Row) (node.Node, error) {
 		s.node, s.open, s.agent = node.Node{}, operationRow{}, agentRow{}
 		if err := r.Scan(s); err != nil {

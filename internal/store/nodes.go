@@ -107,8 +107,20 @@ func (l *lockedNode) scanLock(r pgx.Row) error { return r.Scan(&l.locked, &l.now
 // read takes the node from its row, which may have more columns behind those of nodeScan.
 func (l *lockedNode) read(r pgx.Row, more ...any) (err error) {
 	l.Node, err = scanNode(r, more...)
-	l.had, l.allocated = secret.Destinations(&l.Node), l.AllocationUUID
+	l.keep()
 	return err
+}
+
+// readAlone is read for a row that eachNodeAlone scans.
+func (l *lockedNode) readAlone(r pgx.Row) (err error) {
+	l.Node, err = eachNodeAlone()(r)
+	l.keep()
+	return err
+}
+
+// keep notes what the row has, before the node is changed.
+func (l *lockedNode) keep() {
+	l.had, l.allocated = secret.Destinations(&l.Node), l.AllocationUUID
 }
 
 // queueLock queues the lock of a node's row and the read of the node.

@@ -79,7 +79,7 @@ func settledArg(done []node.Undo) []string {
 	return out
 }
 
-// fenced is an operation whose row is locked after its node's, under a claim.
+// fenced is an operation whose row is locked after its node's, under a claim. The node is read by eachNodeAlone.
 type fenced struct {
 	lockedNode
 	op node.Operation
@@ -89,9 +89,9 @@ type fenced struct {
 const (
 	lockOperationSQL   = `SELECT o.* FROM operations o WHERE o.id = @id FOR NO KEY UPDATE`
 	nodeByOperationSQL = `
-SELECT n.*, o.*, a.*, r.* FROM operations x JOIN nodes n ON n.id = x.node_id
+SELECT n.*, o.*, a.* FROM operations x JOIN nodes n ON n.id = x.node_id
   LEFT JOIN operations o ON o.node_id = n.id AND o.ended_at IS NULL
-  LEFT JOIN agents a ON a.node_id = n.id CROSS JOIN LATERAL node_relations(n.id, n.allocation_uuid, n.power_read_at) r
+  LEFT JOIN agents a ON a.node_id = n.id
  WHERE x.id = @id`
 )
 
@@ -102,7 +102,7 @@ func (f *fenced) queueLock(b *pgx.Batch, id int64) {
 		f.op, err = scanOperation(r)
 		return err
 	}))
-	b.Queue(nodeByOperationSQL, a).QueryRow(maybe(new(bool), func(r pgx.Row) error { return f.read(r) }))
+	b.Queue(nodeByOperationSQL, a).QueryRow(maybe(new(bool), f.readAlone))
 }
 
 // holds reports whether the claim is the newest of an open operation.
