@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"go.temporal.io/sdk/activity"
 	"go.uber.org/zap"
 
 	"go.temper.dev/temper/activities"
@@ -173,7 +172,6 @@ func (t *task) runStep(ctx context.Context, step *node.Step) (outcome, error) {
 	if t.op.MayLeave(step, node.NotBlocked) {
 		return endAsked, nil
 	}
-	activity.RecordHeartbeat(ctx, step.Index)
 	t.addUndo(undoOf(t.node, step)...)
 	ended := t.reportLater(ctx)
 	o, err := t.call(ctx, run, step)

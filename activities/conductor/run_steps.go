@@ -69,6 +69,9 @@ var (
 // then. If Temporal does not accept heartbeats, the SDK cancels the context after the
 // throttle interval and one request (internal_task_handlers.go, internalHeartBeat), which is
 // before Temporal gives the step to another conductor.
+//
+// The first heartbeat is sent after a fifth of the timeout. Temporal counts from the start of the
+// attempt, and each heartbeat costs it a write of the workflow's state.
 func (s *Steps) heartbeat(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	done := make(chan struct{})
@@ -97,7 +100,6 @@ func (s *Steps) heartbeat(ctx context.Context) (context.Context, func()) {
 			}
 		}
 	}()
-	activity.RecordHeartbeat(ctx)
 	return ctx, func() { close(done); cancel(nil) }
 }
 
