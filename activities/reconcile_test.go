@@ -27,7 +27,7 @@ type archive struct {
 
 	notBegun, begun []node.Operation
 	asked           []node.Operation
-	listed          map[string]bool // runs that Temporal lists as open
+	listed          map[string]bool // ids of runs, and of workflows, that Temporal lists as open
 	listFails       error
 	described       int
 	missing         map[int64]time.Duration // for how long Temporal has not known it, for MarkMissing
@@ -216,6 +216,22 @@ func TestAnOperationWhoseWorkflowEndedBeforeItBeganIsClosed(t *testing.T) {
 			require.Equal(t, c.closed, out.Recovered)
 		})
 	}
+}
+
+func TestOfManyThatWaitForTheirFirstTaskFewAreAskedAbout(t *testing.T) {
+	a := &archive{workflows: map[string]node.RunStatus{}, listed: map[string]bool{}}
+	for id := int64(1); id <= 320; id++ {
+		o := operation(id)
+		a.notBegun = append(a.notBegun, o)
+		a.workflows[o.WorkflowID] = node.RunStatus{Known: true, Open: true}
+		a.listed[o.WorkflowID] = id > 1
+	}
+	_, err := a.tick(t)
+	require.NoError(t, err)
+	require.Contains(t, a.started, int64(1), "Temporal does not list it")
+	require.LessOrEqual(t, len(a.started), 11, "the one that is not listed, and a 32nd of the others")
+	require.GreaterOrEqual(t, len(a.started), 10)
+	require.Equal(t, len(a.started), a.described)
 }
 
 func TestManyOperationsThatTemporalForgotAtOnceAreClosedOnlyAfterTenMinutes(t *testing.T) {

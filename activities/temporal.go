@@ -16,7 +16,7 @@ type WorkflowDescriber interface {
 	// Status returns the status of a run. Known is false only if the namespace exists and
 	// Temporal says that it has no such workflow.
 	Status(ctx context.Context, workflowID, runID string) (node.RunStatus, error)
-	// Open returns the open runs, as Temporal lists them. The list may lag: a run that has
-	// just closed may be in it.
+	// Open returns the ids of the open runs that Temporal lists, and of their workflows. The
+	// list may lag: a run that has just closed may be in it.
 	Open(ctx context.Context) (map[string]bool, error)
 }

@@ -125,8 +125,8 @@ const maxListPages = 100
 // workflow is paused.
 const pauseAttribute = "TemporalPauseInfo"
 
-// Open returns the runs that Temporal lists as running and not paused. Paused ones have to be
-// described.
+// Open returns the ids of the runs that Temporal lists as running and not paused, and of their
+// workflows. Paused ones have to be described.
 func (d Describer) Open(ctx context.Context) (map[string]bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
@@ -141,7 +141,7 @@ func (d Describer) Open(ctx context.Context) (map[string]bool, error) {
 		}
 		for _, e := range page.GetExecutions() {
 			if !mayBePaused(e) {
-				out[e.GetExecution().GetRunId()] = true
+				out[e.GetExecution().GetRunId()], out[e.GetExecution().GetWorkflowId()] = true, true
 			}
 		}
 		if next = page.GetNextPageToken(); len(next) == 0 {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"sync"
 	"time"
 
 	"go.temporal.io/sdk/activity"
@@ -38,17 +40,24 @@ const maxTickGap = 15 * time.Second
 // workflows again whose row has news, and closes operations that have lost their workflow. An
 // error of one of these does not keep it from the others.
 func (r *Reconciler) operations(ctx context.Context, out *TickResult) error {
-	never, started := r.start(ctx, out)
+	listed := sync.OnceValue(func() map[string]bool { return r.listOpen(ctx) })
+	never, started := r.start(ctx, listed, out)
 	repeated := errors.Join(r.repeatAsks(ctx, out), r.repeatCalls(ctx, out), r.nudgeStaleWaits(ctx, out))
-	return errors.Join(started, repeated, r.recover(ctx, never, out))
+	return errors.Join(started, repeated, r.recover(ctx, never, listed, out))
 }
 
 // start starts the workflows of operations that have not begun. It returns the operations that
 // never can begin: their workflow was ended before, and no workflow is started twice.
-func (r *Reconciler) start(ctx context.Context, out *TickResult) (never []orphan, err error) {
+//
+// After many requests at once, most of them only wait for their first task. Temporal lists these.
+func (r *Reconciler) start(ctx context.Context, listed func() map[string]bool, out *TickResult) (never []orphan, err error) {
 	ops, err := r.Store.NotBegun(ctx, startAfter, tickLimit)
 	if err != nil {
 		return nil, err
+	}
+	if len(ops) > listFrom {
+		open := listed()
+		ops = slices.DeleteFunc(ops, func(o node.Operation) bool { return open[o.WorkflowID] && !due(o.ID) && o.TemporalPause == nil })
 	}
 	return never, each(ctx, ops, func(o *node.Operation) error {
 		if err := r.Starter.Start(ctx, o); err != nil {
@@ -124,8 +133,8 @@ type orphan struct {
 
 // recover closes operations that have lost their workflow: Temporal says that it is closed, or
 // has not known it for some time.
-func (r *Reconciler) recover(ctx context.Context, closed []orphan, out *TickResult) error {
-	s, err := r.survey(ctx, out)
+func (r *Reconciler) recover(ctx context.Context, closed []orphan, listed func() map[string]bool, out *TickResult) error {
+	s, err := r.survey(ctx, listed, out)
 	if err != nil {
 		// Whether Temporal knows the others is not known, so their time is counted from zero.
 		return errors.Join(err, r.Store.ForgetMissing(ctx))
@@ -181,22 +190,22 @@ func (s *survey) refusals() error {
 	return errors.Join(s.refused...)
 }
 
-func (r *Reconciler) survey(ctx context.Context, out *TickResult) (survey, error) {
+func (r *Reconciler) survey(ctx context.Context, listed func() map[string]bool, out *TickResult) (survey, error) {
 	var s survey
-	var listed map[string]bool
+	var open map[string]bool
 	for after := int64(0); ; {
 		runs, err := r.Store.OpenRuns(ctx, tickLimit, after)
 		if err != nil {
 			return s, err
 		}
-		if len(runs) > listFrom && listed == nil {
-			listed = r.listOpen(ctx)
+		if len(runs) > listFrom {
+			open = listed()
 		}
 		var unsure []int64
 		for _, run := range runs {
 			after = run.Operation
 			s.open++
-			if listed[run.RunID] && !due(run.Operation) && !run.Paused {
+			if open[run.RunID] && !due(run.Operation) && !run.Paused {
 				s.found = append(s.found, run.Operation)
 			} else {
 				unsure = append(unsure, run.Operation)
@@ -268,8 +277,8 @@ func (r *Reconciler) patience(ctx context.Context, s survey, out *TickResult) (t
 	return patience, nil
 }
 
-// listOpen returns all open runs, so that a tick with many open operations describes only
-// those whose run is not listed. If Temporal can't list them, each is described.
+// listOpen returns the ids of all open runs and of their workflows, so that a tick with many open
+// operations describes only those that are not listed. If Temporal can't list them, each is described.
 func (r *Reconciler) listOpen(ctx context.Context) map[string]bool {
 	open, err := r.Describer.Open(ctx)
 	if err != nil {
