@@ -116,8 +116,9 @@ func (s *Server) listAttention(c *gin.Context) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	return http.StatusOK, withBroken(<-asked, format.Collection[node.AttentionGroup]{
-		Name: "groups", Path: "/temper/v1/why", Show: func(g *node.AttentionGroup) any { return showAttentionGroup(g, members) },
+	system := <-asked
+	return http.StatusOK, withBroken(system, format.Collection[node.AttentionGroup]{
+		Name: "groups", Path: "/temper/v1/why", Show: func(g *node.AttentionGroup) any { return showAttentionGroup(g, members, system) },
 		Marker: func(g *node.AttentionGroup) string { return fmt.Sprintf("%d.%d.%s", g.Rank, g.Nodes, g.Cause) },
 	}.Body(q, p, groups)), nil
 }
@@ -193,18 +194,18 @@ func (s *Server) membersOf(ctx context.Context, groups []node.AttentionGroup) (m
 	return out, nil
 }
 
-func showAttentionGroup(g *node.AttentionGroup, members map[string]*node.Node) any {
+func showAttentionGroup(g *node.AttentionGroup, members map[string]*node.Node, system explain.System) any {
 	items, member := make([]help.Item, 0, 3), (*node.Node)(nil)
 	if len(g.Names) > 0 {
 		member = members[g.Names[0]]
 		items = append(items, help.Of(&node.Node{UUID: g.Names[0], Name: g.Names[0]}, explain.Action{Do: explain.ExplainNode}))
 	}
-	for _, a := range explain.OfGroup(g.Reason, g.Cause, member) {
+	for _, a := range explain.OfGroup(g.Reason, g.Cause, member, system) {
 		items = append(items, help.Of(member, a))
 	}
 	return shownAttentionGroup{
 		Help:   items,
 		Reason: g.Reason, Cause: format.OrNull(string(g.Cause)), Nodes: g.Nodes, Since: format.Timestamp(g.Since), Names: g.Names,
-		Sentence: explain.NeedsPerson(g.Nodes, g.Reason, g.Cause), Advice: format.OrNull(explain.GroupAdvice(g.Reason, g.Cause)),
+		Sentence: explain.NeedsPerson(g.Nodes, g.Reason, g.Cause), Advice: format.OrNull(explain.GroupAdvice(g.Reason, g.Cause, system)),
 	}
 }

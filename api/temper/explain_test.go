@@ -107,7 +107,7 @@ func TestWhySaysWhatHappensAndWhatToDo(t *testing.T) {
 			explain.Facts{Covered: true, Fleet: alive},
 			"Node n1 is deploy hold, operation 12 (deploy) is holding since 2030-01-02 03:01:05Z (3m). " +
 				"The operation is asked for by ann, on conductor c1 (last heartbeat 2s ago). It is asked to end: cancel by bob (wrong image). " +
-				"Next: what it did is undone (eject media, power off), then it ends. You can: temper operation watch 12.",
+				"Next: what it may have left half done is undone (eject media, power off), then it ends. You can: temper operation watch 12.",
 		},
 		"its workflow was terminated in the hold": {
 			node.Node{ProvisionState: node.DeployHold, Operation: held},

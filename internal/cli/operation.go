@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -48,7 +49,7 @@ func newOperationShow(s *session) *cobra.Command {
 			if err := operationFields(o, s.now()).Print(w); err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(w, "\n%s\n\n%s\n", stepTable(o, s.now()), timelineTable(o, timeline))
+			_, err = fmt.Fprintf(w, "\n%s\n\n%s\n", stepTable(o, timeline, s.now()), timelineTable(o, timeline))
 			return err
 		})
 	})
@@ -102,18 +103,34 @@ func stepWait(o *client.Operation) string {
 	return s.Name() + ": " + o.StepWait.Sentence
 }
 
-func stepTable(o *client.Operation, now time.Time) table.Table {
+func stepTable(o *client.Operation, timeline []client.Moment, now time.Time) table.Table {
 	waits := stepWait(o)
 	g := table.New("STEP", "NAME", "STATE", "ATTEMPTS", "CONDUCTOR", "STARTED", "TOOK", "LAST ERROR").Wrap("LAST ERROR")
 	for _, s := range o.Steps {
 		why := withoutError(s.LastError, o)
+		if why == "" && s.LastError != "" {
+			why = "the error above"
+		}
 		if why != "" && strings.Contains(waits, table.Clause(why)) { // the line about the step has it
 			why = "the error above"
 		}
 		g.Add(fmt.Sprint(s.Index+1), s.Name(), s.State, describeAttempts(s), s.Conductor, table.Time(s.StartedAt),
-			watch.StepDuration(o, s, now), cmp.Or(why, s.Note, describeLate(s)))
+			watch.StepDuration(o, s, now), cmp.Or(why, s.Note, describeLate(s), overcome(s, timeline)))
 	}
 	return g
+}
+
+// overcome says of a step that has no error any more why the last of its attempts failed that did; "" if none did, or nobody knows.
+func overcome(s client.Step, timeline []client.Moment) string {
+	if s.Failures == 0 {
+		return ""
+	}
+	for _, m := range slices.Backward(timeline) {
+		if why, failed := strings.CutPrefix(m.Text, "an attempt at step "+s.Name()+" failed: "); failed && m.What == string(node.TimelineFailed) {
+			return "before: " + why
+		}
+	}
+	return ""
 }
 
 // withoutError returns words without the error of o, which stands above them.

@@ -18,9 +18,9 @@ import (
 func TestAStepThatWasEndedSaysWhyItTookSoLong(t *testing.T) {
 	now := time.Now()
 	o := &client.Operation{AcceptedAt: &now, EndedAt: &now, Steps: []client.Step{{Interface: "deploy", Step: "write_image", State: "cancelled", Cause: "image_server_slow"}}}
-	require.Contains(t, stepTable(o, now).String(), "it took unusually long: The image server sends too slowly")
+	require.Contains(t, stepTable(o, nil, now).String(), "it took unusually long: The image server sends too slowly")
 	o.Steps[0].State = "done"
-	require.NotContains(t, stepTable(o, now).String(), "unusually long")
+	require.NotContains(t, stepTable(o, nil, now).String(), "unusually long")
 }
 
 // How often a step may fail is told only as long as it is tried again, or has failed so often.
@@ -50,7 +50,19 @@ func TestAnErrorIsShownOnce(t *testing.T) {
 	got := ask(t, api, "", "operation", "show", "7")
 	require.NoError(t, got.failed)
 	require.Equal(t, 1, strings.Count(got.out, "no disk fits"), got.out)
-	require.Regexp(t, `(?m)^2     deploy\.write_image  failed .* -$`, got.out)
+	require.Regexp(t, `(?m)^2     deploy\.write_image  failed .* the error above$`, got.out)
 	require.Contains(t, got.out, "step deploy.write_image: failed in 2 s\n")
 	require.Contains(t, got.out, "deploy failed after 12 s\n")
+}
+
+// Who reads that an attempt failed is told why, also if the step is done by now, and if its error stands above.
+func TestAStepThatFailedBeforeSaysWhy(t *testing.T) {
+	o := &client.Operation{Error: "no disk.", Steps: []client.Step{
+		{Interface: "power", Step: "off", State: "done", Attempts: 2, Failures: 1}, {Interface: "deploy", Step: "deploy", State: "failed", LastError: "no disk"},
+	}}
+	timeline := []client.Moment{{What: "failed", Text: "an attempt at step power.off failed: no answer"}, {What: "taken up", Text: "taken up"}}
+	words := stepTable(o, timeline, time.Now()).String()
+	require.Contains(t, words, "before: no answer")
+	require.Contains(t, words, "the error above")
+	require.NotContains(t, stepTable(o, nil, time.Now()).String(), "before")
 }

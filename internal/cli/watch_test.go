@@ -391,7 +391,7 @@ func TestStepsOfWhatHasEndedTakeNoMoreTime(t *testing.T) {
 	o := &client.Operation{}
 	require.NoError(t, json.Unmarshal(raw, o))
 	for _, now := range clitest.Afterwards {
-		steps := stepTable(o, now).String()
+		steps := stepTable(o, nil, now).String()
 		require.Regexp(t, `deploy\.prepare .*  2s `, steps)
 		require.Regexp(t, `deploy\.boot .*  10s `, steps)
 		require.Contains(t, operationFields(o, now).String(), "12s")

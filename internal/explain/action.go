@@ -90,7 +90,7 @@ func (e *Explanation) can(a Action) {
 // would be refused.
 func (e *Explanation) canDecide(o *node.Operation, step *node.Step) {
 	if e.away != "" {
-		e.Notes = append(e.Notes, "A decision is possible when that is mended ("+e.away+")")
+		e.Notes = append(e.Notes, decidable(e.away))
 		e.can(Action{Do: ShowStatus})
 		return
 	}

@@ -37,6 +37,12 @@ func TestASilentAgentIsToldWithItsAttemptsAndItsEnd(t *testing.T) {
 	answers := explain.Node(n, f)
 	require.Equal(t, "step deploy.write_image: sent to the agent at 03:04:05Z; the agent says RUNNING and does not tell how much is done; "+
 		"it has no time limit as long as the agent answers", answers.Story.Sentence)
+	half := 0.5
+	o.StepWait.Fraction, o.StepWait.Slow = &half, true
+	require.Contains(t, explain.Node(n, f).Story.Sentence, "the agent has done 50 %; it has no time limit as long as the agent answers", "nor has one that is slow")
+	o.StepWait.Slow = false
+	require.NotContains(t, explain.Node(n, f).Story.Sentence, "limit", "its end can be seen")
+	o.StepWait.Fraction = nil
 
 	o.StepWait.Missed("no answer in time", at.Add(20*time.Second))
 	o.StepWait.Until = &until
@@ -48,6 +54,16 @@ func TestASilentAgentIsToldWithItsAttemptsAndItsEnd(t *testing.T) {
 	words := e.Paragraph(nil)
 	require.Contains(t, words, "What to do: "+fault.AgentSilent.Row().Do)
 	require.NotContains(t, words, "retry", "what goes on can't be retried")
+
+	f.Now = at.Add(10 * time.Minute)
+	require.Contains(t, explain.Node(n, f).Trouble, "It takes unusually long: the agent gives no answer since 2030-01-02 03:04:25Z (9m40s)")
+	require.True(t, o.PastUsual(f.Now), "so that the fleet is told, too")
+	back := *o
+	wait := *o.StepWait
+	back.StepWait = &wait
+	wait.Saw("RUNNING", f.Now)
+	require.False(t, back.PastUsual(f.Now))
+	f.Now = now
 
 	// The agent answers, but not the request that sends the command: its step does not begin anew.
 	o.StepWait.Unanswered = true

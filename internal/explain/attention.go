@@ -42,12 +42,17 @@ func NeedsAttention(a *node.Attention) string {
 }
 
 // OfGroup returns what somebody can do about nodes that need a person for the same reason and cause, besides asking for each. member is
-// one of the nodes; nil = none was read.
-func OfGroup(reason node.Reason, cause fault.Code, member *node.Node) []Action {
+// one of the nodes; nil = none was read. Without a part of Temper that s calls away nothing goes on, as canDecide and usual say of one node.
+func OfGroup(reason node.Reason, cause fault.Code, member *node.Node, s System) []Action {
 	e := Explanation{}
 	e.can(Action{Do: ListNeedy, Reason: reason, Cause: cause})
 	if cause == fault.NoConductor {
 		e.can(Action{Do: ListConductors})
+	}
+	switch away := s.awayBriefly() != ""; {
+	case away && (reason == node.ReasonLate || reason == node.ReasonHeld):
+		e.can(Action{Do: ShowStatus})
+		return e.Actions
 	}
 	if reason == node.ReasonLate && cause != "" && member != nil && member.Operation != nil {
 		e.canMendLate(member, member.Operation, cause)
@@ -57,11 +62,22 @@ func OfGroup(reason node.Reason, cause fault.Code, member *node.Node) []Action {
 
 // GroupAdvice says what to do about nodes that need a person for the same reason and cause, in sentences without the last full stop;
 // "" = nobody knows.
-func GroupAdvice(reason node.Reason, cause fault.Code) string {
-	if cause == "" {
+func GroupAdvice(reason node.Reason, cause fault.Code, s System) string {
+	away := s.awayBriefly()
+	switch {
+	case away != "" && reason == node.ReasonLate:
+		return "Nothing goes on until that is mended: " + away
+	case cause == "":
 		return ""
+	case away != "" && reason == node.ReasonHeld:
+		return whatToDo(cause, false) + ". " + decidable(away)
 	}
 	return whatToDo(cause, reason == node.ReasonLate)
+}
+
+// decidable says when a decision is possible again.
+func decidable(away string) string {
+	return "A decision is possible when that is mended (" + away + ")"
 }
 
 // because appends what a code means to a sentence.

@@ -39,8 +39,8 @@ func (e *Explanation) idle(n *node.Node, f Facts) {
 		if v.Kind == "" && v.Event != node.EventManage || v.Event == node.EventRebuild || !admits(n, v, f) {
 			continue
 		}
-		if v.Event == node.EventDelete && n.ProvisionState == node.Active {
-			continue // nothing is wrong that the end of its instance would mend
+		if v.Kind != "" && n.ProvisionState == node.Active {
+			continue // nothing is wrong that the end of its instance would mend, or a reboot of its server into the ramdisk
 		}
 		if v.Event == node.EventDeploy && n.LacksImage() {
 			e.can(Action{Do: DeployImage, Event: v.Event})

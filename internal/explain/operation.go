@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/internal/text"
 )
@@ -140,6 +141,7 @@ func (e *Explanation) working(n *node.Node, o *node.Operation, f Facts) {
 		e.Next, e.exact = "another try of step "+step.Name(), true
 	}
 	e.before(n, o, f)
+	e.undoWaits(n, o)
 	if o.Blocked == node.BlockedNoConductor || e.interrupted && !f.Covered {
 		e.Next += ", as soon as such a conductor comes"
 		e.Otherwise = e.failsWithoutConductor(o, text.Moment)
@@ -159,6 +161,16 @@ func (e *Explanation) before(n *node.Node, o *node.Operation, f Facts) {
 	}
 	e.Trouble = append(e.Trouble, fmt.Sprintf("Operation %d (%s) failed: %s", p.ID, p.Kind, toldOf(p, n.LastError)))
 	e.Next += fmt.Sprintf("; then operation %d (%s) can be retried", p.ID, p.Kind)
+}
+
+// undoWaits says what to do about a BMC that gives no answer to the undo of o. The undo goes on by itself when the BMC answers, whatever
+// the operation has failed of.
+func (e *Explanation) undoWaits(n *node.Node, o *node.Operation) {
+	if !e.silent || o.Phase != node.Undoing && !o.Kind.Spec().Undoes {
+		return
+	}
+	e.Cause, e.advises, e.goesOn = fault.BMCSilent, true, true
+	e.canMendMeanwhile(n, o, fault.BMCSilent)
 }
 
 // ending explains an operation that was asked to end, or that undoes what it did.
@@ -193,7 +205,7 @@ func (e *Explanation) ending(n *node.Node, o *node.Operation) {
 		}
 	}
 	if left := node.UndoAtEnd(o, outcome); len(left) > 0 {
-		e.Next = "what it did is undone (" + node.UndoList(left) + "), then it ends"
+		e.Next = "what it may have left half done is undone (" + node.UndoList(left) + "), then it ends"
 	}
 	switch {
 	case o.Asked == node.AskDelete:
@@ -205,6 +217,7 @@ func (e *Explanation) ending(n *node.Node, o *node.Operation) {
 	if s := o.CurrentStep(); aborted && s != nil && s.State == node.StepRunning {
 		e.Next = "step " + s.Name() + " ends, then " + e.Next
 	}
+	e.undoWaits(n, o)
 	e.can(Action{Do: WatchOperation, Operation: o.ID})
 	if aborted {
 		e.can(Action{Do: CancelOperation, Operation: o.ID})

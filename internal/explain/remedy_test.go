@@ -102,9 +102,42 @@ func TestNothingDestructiveIsSuggestedForAHealthyActiveNode(t *testing.T) {
 			e := Node(&node.Node{ProvisionState: node.Active, PowerState: node.PowerOn, Maintenance: maintenance}, f)
 			for _, a := range e.Actions {
 				require.False(t, destroys(a), "%v", a)
+				require.NotEqual(t, ChangeState, a.Do, "%v interrupts the server", a)
 			}
 		}
 	}
+}
+
+// An undo waits for a silent BMC as a step does, whatever the operation has failed of.
+func TestAnUndoThatWaitsForASilentBMCHasItsAdvice(t *testing.T) {
+	now := time.Now()
+	for _, o := range []*node.Operation{
+		{ID: 7, Kind: node.KindDeploy, Driver: "redfish", Phase: node.Undoing, AcceptedAt: now, Cause: fault.ImageDigestDiffers, Error: "another digest", Undo: []node.Undo{node.UndoPowerOff}},
+		{ID: 7, Kind: node.KindUndo, Driver: "redfish", Phase: node.Running, AcceptedAt: now},
+	} {
+		n := &node.Node{Name: "n1", Driver: "redfish", ProvisionState: node.Deploying, Operation: o}
+		f := Facts{Now: now, Covered: true}
+		require.NotContains(t, Node(n, f).Actions, Action{Do: ProbeBMC})
+		n.Silence = &node.BMCSilence{BMC: n.BMC(), Since: now, AskedAt: now, AskedBy: "c1", Seen: "no answer"}
+		e := Node(n, f)
+		require.Equal(t, fault.BMCSilent, e.Cause)
+		require.Equal(t, []Action{{Do: ProbeBMC}, {Do: WatchOperation, Operation: 7}}, e.Actions[:2])
+		require.Contains(t, e.Paragraph(nil), "What to do: "+strings.TrimSuffix(fault.BMCSilent.Row().Do, "."), "it goes on by itself")
+	}
+}
+
+// Without Temporal a group of nodes is advised as each of them is.
+func TestAGroupIsNotAdvisedWhatWouldBeRefused(t *testing.T) {
+	now := time.Now()
+	away := System{Now: now, Dependencies: Dependencies{Temporal: Answer{Trouble: TemporalAway, Since: now}}}
+	n := &node.Node{Driver: "redfish", Operation: &node.Operation{ID: 7, Driver: "redfish", Kind: node.KindDeploy}}
+	require.Contains(t, OfGroup(node.ReasonLate, fault.BMCSilent, n, System{}), Action{Do: CancelOperation, Operation: 7})
+	for _, reason := range []node.Reason{node.ReasonLate, node.ReasonHeld} {
+		require.Equal(t, []Action{{Do: ListNeedy, Reason: reason, Cause: fault.BMCSilent}, {Do: ShowStatus}}, OfGroup(reason, fault.BMCSilent, n, away))
+	}
+	require.Equal(t, "Nothing goes on until that is mended: Temporal does not answer", GroupAdvice(node.ReasonLate, fault.BMCSilent, away))
+	require.Contains(t, GroupAdvice(node.ReasonHeld, fault.BMCSilent, away), ". A decision is possible when that is mended (Temporal does not answer)")
+	require.NotContains(t, GroupAdvice(node.ReasonHeld, fault.BMCSilent, System{}), "decision")
 }
 
 // Without a conductor, what finds one comes before what ends the work.

@@ -143,10 +143,36 @@ var endOf = map[node.TimelineWhat][]node.TimelineWhat{
 	node.TimelineHeld:    {node.TimelineDecided},
 }
 
+// whole returns the words of an entry, which are bounded, in full length if they begin an error of o that is known. Else words that
+// are cut end with the last one that is whole.
+func whole(o *node.Operation, words string) string {
+	begin, bounded := node.CutNews(words)
+	if !bounded {
+		return words
+	}
+	errors := []string{o.Error}
+	for i := range o.Steps {
+		errors = append(errors, o.Steps[i].LastError)
+	}
+	for _, d := range o.Decisions {
+		errors = append(errors, d.Error)
+	}
+	for _, e := range errors {
+		if strings.HasPrefix(e, begin) {
+			return e
+		}
+	}
+	if last := strings.LastIndexByte(begin, ' '); last > 0 {
+		begin = begin[:last]
+	}
+	return begin + " …"
+}
+
 // waits makes a line of each entry, and one of a wait and the entry that ends it if there is nothing between.
 func waits(entries []node.TimelineEntry, o *node.Operation, now time.Time) (out []Moment) {
 	for i := 0; i < len(entries); i++ {
 		e := entries[i]
+		e.Words = whole(o, e.Words)
 		if left := e.Seq - 1; i == 0 && left > 0 || i > 0 && e.Seq-entries[i-1].Seq > 1 {
 			if i > 0 {
 				left = e.Seq - entries[i-1].Seq - 1

@@ -1,6 +1,7 @@
 package explain_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -89,4 +90,21 @@ func TestATakeOverIsToldWithTheTimeOnlyIfThatIsKnown(t *testing.T) {
 		e := node.TimelineEntry{At: at, What: node.TimelineTakenOver, Conductor: "c2", Former: "c1", Step: "power.off", Since: &seen, Words: words}
 		require.Equal(t, want, e.Text())
 	}
+}
+
+// The words of an entry are bounded. They are told in full length where their error is known, and never end in the middle of a word.
+func TestAnErrorOfATimelineIsNotCutInTheMiddleOfAWord(t *testing.T) {
+	at := time.Date(2026, 11, 22, 14, 0, 0, 0, time.UTC)
+	long := strings.Repeat("the image server is slow, ", 9) + "http://images.example.org/a/very/long/path/to/an/image.qcow2"
+	o := &node.Operation{ID: 7, Kind: node.KindDeploy, AcceptedAt: at}
+	for _, cut := range []string{long[:253] + "...", long[:256]} {
+		o.Error = ""
+		entries := []node.TimelineEntry{{Seq: 1, At: at, What: node.TimelineFailed, Step: "deploy.write_image", Words: cut}}
+		line := func() string { return explain.Timeline(o, entries, nil, at)[1].Text }
+		require.Equal(t, "an attempt at step deploy.write_image failed: "+strings.TrimSpace(long[:strings.LastIndex(long, "http")])+" …", line())
+		o.Error = long + " (deploy.write_image failed)"
+		require.Equal(t, "an attempt at step deploy.write_image failed: "+o.Error, line())
+	}
+	short := []node.TimelineEntry{{Seq: 1, At: at, What: node.TimelineFailed, Step: "deploy.write_image", Words: "waiting..."}}
+	require.Equal(t, "an attempt at step deploy.write_image failed: waiting", explain.Timeline(o, short, nil, at)[1].Text)
 }

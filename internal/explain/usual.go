@@ -73,6 +73,8 @@ func (e *Explanation) usual(n *node.Node, o *node.Operation, f Facts) {
 		e.Trouble = append(e.Trouble, unusual+"the agent has not called"+text.Since(&o.StepWait.Since, e.now)+text.Because(e.callExpected(step, o.StepWait)))
 	case waits.Late(e.now) && waits.For == node.WaitPower:
 		e.Trouble = append(e.Trouble, unusual+powerStays(waits, step))
+	case waits.Late(e.now) && waits.For == node.WaitCommand && waits.UnreadSince != nil:
+		e.Trouble = append(e.Trouble, fmt.Sprintf("%sthe agent gives no answer%s", unusual, text.Since(waits.UnreadSince, e.now)))
 	case waits.Late(e.now) && waits.Fraction == nil:
 		e.Trouble = append(e.Trouble, fmt.Sprintf("%sit waits%s", unusual, text.Since(&waits.Since, e.now)))
 	case o.StepWait.Late(e.now):

@@ -175,7 +175,7 @@ func (how telling) sentence(w *node.Wait) string {
 		switch {
 		case w.Unread != "" && a != nil && a.LastHeartbeatAt != nil:
 			add("it called last at %s", at(a.LastHeartbeatAt))
-		case w.Unread == "" && w.Seen != "" && w.Fraction == nil && w.Until == nil:
+		case w.Unread == "" && w.Until == nil && (w.Fraction == nil && w.Seen != "" || w.Slow || w.StandsStill()):
 			add("it has no time limit as long as the agent answers")
 		}
 		if end := w.EndsAt(); end != nil && w.Unread == "" {

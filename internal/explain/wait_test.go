@@ -101,7 +101,7 @@ func TestWhatStandsStillHasNoRate(t *testing.T) {
 	}
 	o := &node.Operation{Phase: node.Running, StepWait: w, Steps: []node.Step{{Interface: "deploy", Step: node.StepWriteImage, State: node.StepRunning}}}
 	told := explain.Wait(o, explain.Beside{}, at.Add(time.Minute))
-	require.Equal(t, "sent to the agent at 03:04:05Z; the agent has done 25 %, and no more since 03:04:15Z", told.Sentence)
+	require.Equal(t, "sent to the agent at 03:04:05Z; the agent has done 25 %, and no more since 03:04:15Z; it has no time limit as long as the agent answers", told.Sentence)
 	require.Nil(t, told.Rate)
 	require.Nil(t, told.EndsAt)
 	w.Advance(0.5, 960e6, at.Add(time.Minute))

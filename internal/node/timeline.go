@@ -4,7 +4,9 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"go.temper.dev/temper/internal/text"
 )
@@ -37,11 +39,23 @@ const (
 	TimelineRun        TimelineWhat = "another run" // of the workflow has the operation
 )
 
+// MaxNews bounds the words of an entry: in bytes where a conductor writes them, in characters where the trigger does.
+const MaxNews = 256
+
+// CutNews returns the words of an entry without the mark of a cut, and whether some may have been cut off.
+func CutNews(words string) (kept string, cut bool) {
+	const mark = "..."
+	if kept, cut = strings.CutSuffix(words, mark); cut && len(kept) > MaxNews-len(mark)-utf8.UTFMax {
+		return kept, true
+	}
+	return words, utf8.RuneCountInString(words) >= MaxNews
+}
+
 // News is an entry that a conductor adds to the timeline.
 type News struct {
 	What  TimelineWhat `json:"what"`
 	Step  string       `json:"step,omitempty"`  // "interface.step"
-	Words string       `json:"words,omitempty"` // bounded to 256 bytes
+	Words string       `json:"words,omitempty"` // bounded to MaxNews bytes
 }
 
 // TimelineEntry is something that happened to an operation between its beginning and its end.

@@ -79,6 +79,9 @@ func (w *Wait) Same(other *Wait) bool {
 // Saw notes what a look at has shown.
 func (w *Wait) Saw(seen string, at time.Time) {
 	w.Seen, w.SeenAt, w.Unread, w.UnreadSince, w.MissedAt = seen, &at, "", nil, nil
+	if w.LateCause == fault.AgentSilent { // it was late because of that
+		w.LateAt, w.LateCause = nil, ""
+	}
 }
 
 // Missed notes that a look at has failed, and why.
@@ -87,7 +90,7 @@ func (w *Wait) Missed(why string, at time.Time) {
 	if w.Unread = why; w.UnreadSince == nil {
 		w.UnreadSince = &at
 	}
-	if w.For == WaitAgent {
+	if w.For == WaitAgent || w.For == WaitCommand {
 		late := w.UnreadSince.Add(StallLimit)
 		w.LateAt, w.LateCause = &late, fault.AgentSilent
 	}

@@ -15,14 +15,11 @@ const timelineSQL = `
 SELECT t.seq, t.at, t.what, t.step, t.conductor, t.former, t.since, t.by_user, t.words
   FROM operation_timeline t WHERE t.operation_id = @id ORDER BY t.seq`
 
-// maxNews bounds the words of an entry, in bytes.
-const maxNews = 256
-
 // newsOf makes the words of news storable.
 func newsOf(news []node.News) []node.News {
 	out := make([]node.News, len(news))
 	for i, n := range news {
-		n.Words = words(mask.URLs(n.Words), maxNews)
+		n.Words = words(mask.URLs(n.Words), node.MaxNews)
 		out[i] = n
 	}
 	return out
