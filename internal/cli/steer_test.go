@@ -86,7 +86,7 @@ func TestDecisionsFromTheCommandLine(t *testing.T) {
 	}
 	why := s.does("node why stuck1")
 	require.Contains(t, why, "Step deploy.deploy failed: no disk.")
-	require.Contains(t, why, "You can: temper operation retry "+id+"; temper operation abort "+id)
+	require.Contains(t, why, "\nYou can:\n  temper operation retry "+id+"\n  temper operation abort "+id+"\n")
 	refused := s.fails("operation skip " + id)
 	require.Contains(t, refused, "Step deploy.deploy can not be skipped: nothing would be deployed without it")
 	require.Contains(t, refused, "possible are: retry, abort")

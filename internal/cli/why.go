@@ -45,11 +45,22 @@ many need a person, and why, grouped by cause, the worst first.`,
 			return withAdvice(err)
 		}
 		return s.show(one, func(out io.Writer) error {
-			_, err := fmt.Fprintln(out, one.Text)
+			_, err := io.WriteString(out, whyInLines(one))
 			return err
 		})
 	})
 	return c
+}
+
+// whyInLines is the paragraph of an explanation with what to do on lines of its own, and each command on one that can be copied.
+func whyInLines(one *client.Why) string {
+	const advice = "What to do"
+	can := ""
+	words, listed := strings.CutSuffix(one.Text, " You can: "+strings.Join(one.Commands, "; ")+".")
+	if listed {
+		can = "You can:\n  " + strings.Join(one.Commands, "\n  ") + "\n"
+	}
+	return strings.ReplaceAll(words, ". "+advice, ".\n"+advice) + "\n" + can
 }
 
 func newWhyCommand() *cobra.Command {

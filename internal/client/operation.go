@@ -316,7 +316,8 @@ func (c *Client) Waive(ctx context.Context, ident, reason string) (*Waiver, erro
 // Why explains what a node is doing, and what the user can do.
 type Why struct {
 	document
-	Text string `json:"text"`
+	Text     string   `json:"text"`
+	Commands []string `json:"commands"` // of the user; Text ends with them
 }
 
 // UnmarshalJSON reads it and keeps the answer.

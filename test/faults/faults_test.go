@@ -79,7 +79,7 @@ var hardware = map[string]struct {
 	},
 	"the image server crawls": {
 		wrong: crawling, cause: fault.ImageServerSlow, slow: true,
-		waits: "step deploy.write_image: sent to the agent at CLOCK; the agent has done 0 %, RATE; looked at again every 2s",
+		waits: "step deploy.write_image: sent to the agent at CLOCK; the agent has done 0 %, RATE; it has no time limit as long as the agent answers; looked at again every 2s",
 		blank: func(n *node) map[string]string {
 			return map[string]string{"URL": n.l.RackURL + "/images/disk.raw", "DIGEST": n.l.digest}
 		},

@@ -35,8 +35,11 @@ func (n *node) startConductor(name, group string) {
 	})
 }
 
-// suggested returns the commands that a paragraph prints, in their order.
+// suggested returns the commands that a paragraph has, or that temper node why prints, in their order.
 func suggested(text string) []string {
+	if _, lines, found := strings.Cut(text, "\nYou can:\n  "); found {
+		return strings.Split(strings.TrimSpace(lines), "\n  ")
+	}
 	_, list, found := strings.Cut(text, " You can: ")
 	if !found {
 		return nil
