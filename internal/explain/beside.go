@@ -80,10 +80,14 @@ func (b Beside) whoLooks(o *node.Operation, w *node.Wait, now time.Time) (words 
 		return "", false
 	}
 	last, soon := lookDue(w, looksSoon)
-	if b.away != "" {
+	c := conductor(b.Fleet, o.Conductor)
+	late := c != nil && c.Late // it may have died
+	if b.away != "" || late {
 		last, soon = lookDue(w, looksSoonAway)
 	}
 	switch {
+	case now.Sub(last) <= soon && late:
+		return fmt.Sprintf("looked at again every %s if %s is still alive, whose last heartbeat was at %s", text.Duration(w.Every), node.ConductorWords(o.Conductor), text.Clock(c.HeartbeatAt, now)), false
 	case now.Sub(last) <= soon:
 		return "", false
 	case b.away != "":

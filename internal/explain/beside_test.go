@@ -46,9 +46,28 @@ func TestAnAnswerThatIsStillAwaitedIsNotOverdue(t *testing.T) {
 	o.StepWait.Missed("no answer in time", *after(30 * time.Second))
 	o.StepWait.AnswerUntil, o.WaitingUntil = after(2*time.Minute), after(time.Minute)
 	b, now := explain.Beside{Fleet: fleetWith(true)}, *after(66 * time.Second)
-	require.Contains(t, explain.Wait(o, b, now).Sentence, " ends at 12:01:00Z, then it is tried again (the last request to the BMC may take until 12:02:00Z)")
+	require.Regexp(t, "; attempt 2 of 5 ends at 12:02:00Z at the latest, then it is tried again$", explain.Wait(o, b, now).Sentence)
 	require.Equal(t, "its step fails (the last request to the BMC may take until 12:02:00Z)", explain.AtLimit(o, now))
-	require.Contains(t, explain.Wait(o, b, *after(3 * time.Minute)).Sentence, "(overdue by 2m)")
+	require.Equal(t, after(2*time.Minute), explain.Wait(o, b, now).Until)
+	require.Equal(t, "its step fails (the last request to the BMC may take until 12:02:00Z)", explain.AtLimit(o, noon), "it is known before")
+	require.Contains(t, explain.Wait(o, b, *after(3 * time.Minute)).Sentence, "(overdue by 1m)")
+	o.StepWait.Again = false
+	require.Contains(t, explain.Wait(o, b, noon).Sentence, "; gives up at 12:02:00Z at the latest")
+	e := explain.Node(&node.Node{ProvisionState: node.Active, Operation: o}, explain.Facts{Now: noon, Covered: true, Fleet: fleetWith(true)})
+	require.Equal(t, after(2*time.Minute), e.NextAt)
+}
+
+// The time until which a silent BMC is waited for stays as it was told first. The answer to the last request may come later.
+func TestASilentBMCMayTakeLongerForItsLastAnswer(t *testing.T) {
+	o := switching()
+	w := node.SilentWait(noon, "no answer in time", *after(time.Hour))
+	w.AnswerUntil, o.StepWait, o.WaitingUntil = after(time.Hour+time.Minute), &w, after(time.Hour)
+	b := explain.Beside{Fleet: fleetWith(true)}
+	told := explain.Wait(o, b, *after(time.Minute))
+	require.Equal(t, "the BMC has not answered since 12:00:00Z (no answer in time); gives up at 13:00:00Z (the last request to the BMC may take until 13:01:00Z)", told.Sentence)
+	require.Equal(t, after(time.Hour), told.Until)
+	e := explain.Node(&node.Node{ProvisionState: node.Active, Operation: o}, explain.Facts{Now: noon, Covered: true, Fleet: fleetWith(true)})
+	require.Equal(t, after(time.Hour+time.Minute), e.NextAt, "at the latest")
 }
 
 func TestNobodyLooksForADeadConductor(t *testing.T) {
@@ -71,6 +90,18 @@ func TestNobodyLooksForADeadConductor(t *testing.T) {
 		Words: "power off asked at 2030-01-02 12:00:00Z; the BMC still says On; looked at again every 1s as long as its conductor is alive; " +
 			"attempt 2 of 5 ends at 2030-01-02 13:00:00Z, then it is tried again",
 	})
+}
+
+// A conductor that is killed counts as alive for some time. Nobody promises meanwhile that it looks.
+func TestALateConductorMayNotLook(t *testing.T) {
+	o, fleet := switching(), fleetWith(true)
+	fleet[0].Late, o.StepWait.Unanswered = true, true
+	told := func(now time.Time) string { return explain.Wait(o, explain.Beside{Fleet: fleet}, now).Sentence }
+	require.Contains(t, told(*after(20 * time.Second)), "; looked at again every 1s if conductor c1 is still alive, whose last heartbeat was at 12:00:00Z; ")
+	require.Contains(t, told(*after(27 * time.Second)), "; nobody has looked since 12:00:10Z: conductor c1 has to, or another one that takes the step over; ")
+	require.Contains(t, told(*after(27 * time.Second)), "; the BMC has not answered that request; ")
+	fleet[0].Alive = false
+	require.Contains(t, told(*after(40 * time.Second)), "; no answer to that request is recorded; ")
 }
 
 func ptr[T any](v T) *T { return &v }

@@ -18,7 +18,11 @@ const maxNamed = 5
 func (e *Explanation) coverage(n *node.Node, f Facts) {
 	lost := ""
 	if q := n.Quarantine; q != nil && !q.Since.IsZero() {
-		lost = text.Since(&q.Since, f.Now)
+		since := q.Since
+		if since.Before(n.CreatedAt) { // its group and driver had lost their conductor before
+			since = n.CreatedAt
+		}
+		lost = text.Since(&since, f.Now)
 	}
 	if f.Covered {
 		if n.Quarantine != nil {

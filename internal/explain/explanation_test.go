@@ -76,6 +76,8 @@ func TestSilenceIsToldOnce(t *testing.T) {
 	n.Silence.BMC = n.BMC()
 	e := explain.Node(n, explain.Facts{Now: now, Covered: true})
 	require.Equal(t, fault.BMCSilent, e.Cause)
+	require.Equal(t, "deploying, operation 7 (deploy) waits for its BMC, which is silent", e.What)
+	require.Equal(t, now.Add(-time.Minute), *e.Since)
 	require.Equal(t, []explain.Action{{Do: explain.ProbeBMC}, {Do: explain.CancelOperation, Operation: 7}, {Do: explain.WatchOperation, Operation: 7}}, e.Actions)
 	words := e.Paragraph(nil)
 	require.Equal(t, 1, strings.Count(words, "no answer in time"), words)

@@ -50,7 +50,8 @@ func (e *Explanation) failsWithoutConductor(o *node.Operation, at func(time.Time
 // overdueAfter is for how long nothing is said about a time that has passed: what happens then takes a moment.
 const overdueAfter = 5 * time.Second
 
-// overdue says that a time has passed at which something was to happen, and why it has not; "" if there is nothing to say.
+// overdue says that a time has passed at which something was to happen, and why it has not, or that a request may take longer; "" if
+// there is nothing to say.
 func (e *Explanation) overdue(t time.Time) string {
 	if e.inside { // it is read later
 		return ""
@@ -61,12 +62,12 @@ func (e *Explanation) overdue(t time.Time) string {
 // overdue is Explanation.overdue. answer is until when the answer to a request that began before t may be awaited, nil = not after t.
 // away is what is broken; "" = nothing that is known.
 func overdue(t time.Time, answer *time.Time, now time.Time, away string) string {
+	if answer != nil && answer.After(t) && now.Before(*answer) && away == "" {
+		return text.Because("the last request to the BMC may take until " + text.Clock(*answer, now))
+	}
 	by := now.Sub(t)
 	if by < overdueAfter {
 		return ""
-	}
-	if answer != nil && now.Before(*answer) && away == "" {
-		return text.Because("the last request to the BMC may take until " + text.Clock(*answer, now))
 	}
 	words := "overdue by " + text.Duration(by.Round(time.Second))
 	if away != "" {

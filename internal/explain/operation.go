@@ -17,6 +17,9 @@ func (e *Explanation) operation(n *node.Node, o *node.Operation, f Facts) {
 	e.What = state(o.State())
 	e.Since, e.WaitingFor, e.NextAt, e.Cause = &o.AcceptedAt, o.WaitingFor, o.WaitingUntil, o.Cause
 	e.answer = answerUntil(o)
+	if e.NextAt != nil && e.answer != nil && e.answer.After(*e.NextAt) {
+		e.NextAt = e.answer
+	}
 	if o.Phase == node.Holding && node.Holds(n.ProvisionState) && n.ProvisionUpdatedAt != nil {
 		e.Since = n.ProvisionUpdatedAt
 	}
@@ -133,6 +136,9 @@ func (e *Explanation) working(n *node.Node, o *node.Operation, f Facts) {
 	e.goesOn = true
 	if e.interrupted {
 		e.lostConductor(n, o, f)
+	}
+	if e.waits.Silent() && !e.interrupted {
+		e.What, e.Since = e.name(n, o)+" waits for its BMC, which is silent", cmp.Or(e.waits.UnreadSince, e.Since)
 	}
 	e.Now, e.Next = e.nowAndNext(n, o)
 	e.usual(n, o, f)

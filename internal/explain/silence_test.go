@@ -41,3 +41,13 @@ func TestASilentBMCIsTold(t *testing.T) {
 	require.Empty(t, e.Trouble)
 	require.Empty(t, e.Cause)
 }
+
+// The conductor of a group may have gone long before a node came to the group.
+func TestANodeLacksNoConductorBeforeItIsThere(t *testing.T) {
+	now := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
+	n := &node.Node{Driver: "redfish", ProvisionState: node.Enroll, Quarantine: &node.Quarantine{Since: now.Add(-2 * time.Hour)}}
+	n.CreatedAt = now.Add(-time.Hour)
+	require.Contains(t, explain.Node(n, explain.Facts{Now: now}).Trouble[0], "No live conductor covers it since 2026-11-23 11:00:00Z (1h)")
+	n.CreatedAt = now.Add(-3 * time.Hour)
+	require.Contains(t, explain.Node(n, explain.Facts{Now: now}).Trouble[0], "No live conductor covers it since 2026-11-23 10:00:00Z (2h)")
+}

@@ -60,7 +60,7 @@ func Wait(o *node.Operation, b Beside, now time.Time) *StepWait {
 	how.looks, how.left = b.whoLooks(o, w, now)
 	out := &StepWait{
 		For: w.For, Subject: w.Subject, Sentence: waitSentence(&told, how, now),
-		Since: &w.Since, Until: w.Until, Fraction: w.Fraction, EndsAt: w.EndsAt(),
+		Since: &w.Since, Until: w.Ends(), Fraction: w.Fraction, EndsAt: w.EndsAt(),
 	}
 	if words := offMeanwhile(w, b.Node, how.format); words != "" {
 		out.Sentence += "; " + words
@@ -69,7 +69,7 @@ func Wait(o *node.Operation, b Beside, now time.Time) *StepWait {
 		out.Sentence += "; " + words
 	}
 	if w.Until != nil && !how.left {
-		out.Sentence += overdue(*w.Until, w.AnswerUntil, now, b.away)
+		out.Sentence += overdue(*w.Ends(), w.AnswerUntil, now, b.away)
 	}
 	if w.Seen != "" {
 		out.Seen = &Seen{What: w.Seen, At: w.SeenAt}
@@ -145,7 +145,10 @@ func (how telling) sentence(w *node.Wait) string {
 	switch w.For {
 	case node.WaitPower:
 		parts = append(parts, powerAsked(w, format))
-		if w.Unanswered {
+		switch {
+		case w.Unanswered && how.left: // who sent it may have got an answer and died before that was recorded
+			add("no answer to that request is recorded")
+		case w.Unanswered:
 			add("the BMC has not answered that request")
 		}
 		says := "still says "
@@ -201,20 +204,27 @@ func (how telling) sentence(w *node.Wait) string {
 	case w.Every > 0:
 		add("looked at again every %s", text.Duration(w.Every))
 	}
-	switch {
-	case w.Until == nil, how.left:
-	case w.Again && w.Attempts > 0:
-		add("attempt %d of %d ends at %s, then it is tried again", w.Attempt, w.Attempts, format(*w.Until))
-	case w.Again:
-		add("this attempt ends at %s, then it is tried again", format(*w.Until))
-	case w.For == node.WaitTime, w.For == node.WaitRequest:
-		add("ends at %s", format(*w.Until))
-	case w.For == node.WaitCommand, w.For == node.WaitAgent: // an attempt may end sooner than its request may take
-		add("gives up at %s at the latest", format(*w.Until))
-	default:
-		add("gives up at %s", format(*w.Until))
+	if w.Until != nil && !how.left {
+		parts = append(parts, endOfWait(w, format))
 	}
 	return strings.Join(parts, "; ")
+}
+
+// endOfWait says when w, which has an end, ends. A request that is under way then is awaited.
+func endOfWait(w *node.Wait, format func(time.Time) string) string {
+	end := format(*w.Ends())
+	if !w.Ends().Equal(*w.Until) || w.For == node.WaitCommand || w.For == node.WaitAgent { // an attempt may end sooner than its request may take
+		end += " at the latest"
+	}
+	switch {
+	case w.Again && w.Attempts > 0:
+		return fmt.Sprintf("attempt %d of %d ends at %s, then it is tried again", w.Attempt, w.Attempts, end)
+	case w.Again:
+		return fmt.Sprintf("this attempt ends at %s, then it is tried again", end)
+	case w.For == node.WaitTime, w.For == node.WaitRequest:
+		return "ends at " + end
+	}
+	return "gives up at " + end
 }
 
 func orWords(s, before, otherwise string) string {

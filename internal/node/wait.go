@@ -141,6 +141,15 @@ func (w *Wait) LookedAt() *time.Time {
 	return w.SeenAt
 }
 
+// Ends is Until or, if the answer to a last request may be awaited longer, until when that is; nil = it does not end. The time for a
+// BMC that is silent stays as it was told first.
+func (w *Wait) Ends() *time.Time {
+	if w.For != WaitAnswer && w.Until != nil && w.AnswerUntil != nil && w.AnswerUntil.After(*w.Until) {
+		return w.AnswerUntil
+	}
+	return w.Until
+}
+
 // AsksBMC reports whether w is for something that the BMC is asked about.
 func (w *Wait) AsksBMC() bool {
 	return w != nil && (w.For == WaitAnswer || w.For == WaitPower || w.For == WaitMedium)
