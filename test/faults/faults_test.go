@@ -89,7 +89,7 @@ var hardware = map[string]struct {
 		words: "Download of image disk.raw failed: Unable to write image to device DEVICE. Error: [Errno 28] No space left on device (deploy.write_image failed)",
 		blank: func(n *node) map[string]string {
 			url, digest := library(n.t)
-			return map[string]string{"URL": url, "DIGEST": digest, "SERIAL": "a-disk"}
+			return map[string]string{"URL": url, "DIGEST": digest, "SERIAL": n.secondDrive()}
 		},
 	},
 }

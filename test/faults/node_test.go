@@ -14,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"go.temper.dev/temper/internal/sim/machine"
 	"go.temper.dev/temper/test/stack"
 )
 
@@ -53,6 +54,14 @@ func (l *lab) available(t *testing.T, group string) *node {
 	n.provision("provide")
 	n.await("available")
 	return n
+}
+
+// secondDrive returns the serial number of the second drive of a server of smallDisks, which somebody would read in the setup of its firmware.
+func (n *node) secondDrive() string {
+	var i int
+	_, err := fmt.Sscanf(n.server.Name, "sim-%d", &i)
+	require.NoError(n.t, err)
+	return machine.NewHardware(smallSeed, i-1, 0).Drives[1].Serial
 }
 
 func (n *node) call(method, path string, body, out any) {

@@ -105,13 +105,16 @@ func (l *lab) take(t *testing.T) string {
 	return name
 }
 
+// smallSeed is the seed of the rack that smallDisks starts.
+const smallSeed = 2
+
 // smallDisks starts a rack besides the stack's own. Its disks are smaller than the rack's image.
 func (l *lab) smallDisks(t *testing.T, count int) *lab {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	ended, ready := make(chan error, 1), make(chan string, 1)
 	cfg := sim.Config{
-		Servers: count, Seed: 2, APIURL: l.APIURL, DataDir: t.TempDir(), DiskBytes: 1 << 20,
+		Servers: count, Seed: smallSeed, APIURL: l.APIURL, DataDir: t.TempDir(), DiskBytes: 1 << 20,
 		PowerDelay: 50 * time.Millisecond, BootDelay: 100 * time.Millisecond, StepDelay: 20 * time.Millisecond,
 	}
 	go func() { ended <- sim.Run(ctx, cfg, func(url string) { ready <- url }) }()
