@@ -49,8 +49,7 @@ func OfGroup(reason node.Reason, cause fault.Code, member *node.Node, s System) 
 	if cause == fault.NoConductor {
 		e.can(Action{Do: ListConductors})
 	}
-	switch away := s.awayBriefly() != ""; {
-	case away && (reason == node.ReasonLate || reason == node.ReasonHeld):
+	if s.awayBriefly() != "" && (reason == node.ReasonLate || reason == node.ReasonHeld) {
 		e.can(Action{Do: ShowStatus})
 		return e.Actions
 	}
