@@ -62,7 +62,7 @@ func newComparison(t *testing.T, d *rand.Rand) *comparison {
 	c := &comparison{records: newRecords(t), Rand: d, began: time.Now().UTC().Truncate(time.Microsecond)}
 	c.conductors = map[string]*coverage.Conductor{"k1": {}, "k2": {}, "k3": {}}
 	left := c.deploying()
-	_, err := c.db.Begin(t.Context(), left.ID, run)
+	_, err := c.db.Begin(t.Context(), left.ID, left.WorkflowID, run)
 	require.NoError(t, err)
 	require.NoError(t, c.db.SetUndo(t.Context(), left.ID, run, []node.Undo{node.UndoPowerOff, node.UndoEjectMedia, node.UndoClearBoot}, node.Failure{Error: "x"}))
 	_, err = c.db.CloseOperation(t.Context(), node.End{Operation: left.ID, RunID: run, Outcome: node.Failed, Error: "x"})
@@ -70,7 +70,7 @@ func newComparison(t *testing.T, d *rand.Rand) *comparison {
 	c.op = c.deploying(
 		node.Step{Interface: "deploy", Step: node.StepPrepare, Source: node.SourceCore, State: node.StepPending},
 		node.Step{Index: 1, Interface: "deploy", Step: node.StepDeploy, Source: node.SourceDriver, State: node.StepPending}).ID
-	_, err = c.db.Begin(t.Context(), c.op, run)
+	_, err = c.db.Begin(t.Context(), c.op, "", run)
 	require.NoError(t, err)
 	n, err := c.db.Node(t.Context(), c.node.UUID)
 	require.NoError(t, err)

@@ -15,7 +15,7 @@ const before = "the run before"
 func (r *records) ofTheRunBefore() int64 {
 	r.Helper()
 	o := r.deploying(node.Step{Interface: "deploy", Step: "write_image", State: node.StepPending})
-	_, err := r.db.Begin(r.Context(), o.ID, before)
+	_, err := r.db.Begin(r.Context(), o.ID, o.WorkflowID, before)
 	require.NoError(r, err)
 	return o.ID
 }

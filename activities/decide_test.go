@@ -18,7 +18,7 @@ func TestAnotherTryAtAnInventoryBootsTheAgentAnew(t *testing.T) {
 	o := r.deploying(
 		node.Step{Interface: "inspect", Step: node.StepBootAgent, State: node.StepDone, Phase: node.PhaseBooted, EndedAt: &ended, Source: node.SourceCore},
 		node.Step{Interface: "inspect", Step: node.StepCollect, State: node.StepPending, Source: node.SourceCore})
-	_, err := r.db.Begin(r.Context(), o.ID, run)
+	_, err := r.db.Begin(r.Context(), o.ID, o.WorkflowID, run)
 	require.NoError(t, err)
 	r.do(r.ops.Hold, orchestrator.HoldInput{Operation: o.ID, Seq: 2, Error: "the agent could not inspect it", Wait: time.Hour})
 	r.do(r.ops.Decide, orchestrator.DecideInput{Operation: o.ID, Seq: 3, Action: node.ActionRetry, By: "admin"})

@@ -134,12 +134,12 @@ func (a *archive) refused(o *node.Operation) error {
 	return nil
 }
 
-func (a *archive) Status(_ context.Context, workflowID, _ string) (node.RunStatus, error) {
+func (a *archive) Status(_ context.Context, o *node.Operation) (node.RunStatus, error) {
 	a.described++
-	if slices.Contains(a.unreadable, workflowID) {
+	if slices.Contains(a.unreadable, o.WorkflowID) {
 		return node.RunStatus{}, errors.New("its history can't be read")
 	}
-	return a.workflows[workflowID], nil
+	return a.workflows[o.WorkflowID], nil
 }
 
 func (a *archive) Fleet(context.Context) (*coverage.Fleet, error) { return &coverage.Fleet{}, nil }
@@ -194,7 +194,7 @@ func (stillShares) Orphans(context.Context, time.Duration, int) ([]share.Orphan,
 }
 
 func operation(id int64) node.Operation {
-	return node.Operation{ID: id, NodeUUID: uuid, Kind: node.KindDeploy, WorkflowID: node.WorkflowID(uuid, node.KindDeploy, id)}
+	return node.Operation{ID: id, NodeUUID: uuid, Kind: node.KindDeploy, WorkflowID: node.WorkflowID(uuid, node.KindDeploy, id, "")}
 }
 
 func TestAnOperationWhoseWorkflowEndedBeforeItBeganIsClosed(t *testing.T) {

@@ -88,7 +88,7 @@ func (r *records) leaves() {
 func (r *records) begun() *node.Operation {
 	r.Helper()
 	o := r.deploying(node.Step{Interface: "deploy", Step: "write_image", State: node.StepPending})
-	_, err := r.db.Begin(r.Context(), o.ID, run)
+	_, err := r.db.Begin(r.Context(), o.ID, o.WorkflowID, run)
 	require.NoError(r, err)
 	_, err = r.db.Claim(r.Context(), o.ID, run, node.Claim{Seq: 1, Attempt: 1}, time.Time{}, "c1")
 	require.NoError(r, err)

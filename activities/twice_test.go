@@ -46,7 +46,7 @@ func (t *fakeTemporal) Unpause(_ context.Context, o *node.Operation, _, _ string
 }
 func (t *fakeTemporal) Open(context.Context) (map[string]bool, error) { return nil, nil }
 
-func (t *fakeTemporal) Status(context.Context, string, string) (node.RunStatus, error) {
+func (t *fakeTemporal) Status(context.Context, *node.Operation) (node.RunStatus, error) {
 	return t.status, nil
 }
 
@@ -67,6 +67,12 @@ func newRecords(t *testing.T) *records {
 	db, err := store.Open(t.Context(), store.Config{URL: url, Keyset: keys, ConductorTimeout: time.Hour, ComputeLease: time.Second})
 	require.NoError(t, err)
 	t.Cleanup(db.Close)
+	connection, err := pgx.Connect(t.Context(), url)
+	require.NoError(t, err)
+	// The SDK's test environment gives every workflow the same id, which has no suffix.
+	_, err = connection.Exec(t.Context(), "ALTER TABLE operations ALTER COLUMN workflow_suffix SET DEFAULT ''")
+	require.NoError(t, err)
+	require.NoError(t, connection.Close(t.Context()))
 	r := &records{T: t, db: db, temporal: &fakeTemporal{starts: map[int64]int{}}}
 	r.node = &node.Node{Name: "n1", Driver: "fake-hardware", ProvisionState: node.Available, Interfaces: map[string]string{"power": "fake", "deploy": "fake"}}
 	require.NoError(t, db.CreateNode(t.Context(), r.node, nil, "admin"))
@@ -133,7 +139,7 @@ func TestEveryActivityOfTheDatabaseMayRunTwice(t *testing.T) {
 	pending := node.Step{Interface: "deploy", Step: "write_image", State: node.StepPending, Source: node.SourceAgent}
 	begun := func(r *records, steps ...node.Step) int64 {
 		o := r.deploying(steps...)
-		_, err := r.db.Begin(r.Context(), o.ID, run)
+		_, err := r.db.Begin(r.Context(), o.ID, o.WorkflowID, run)
 		require.NoError(r, err)
 		_, err = r.db.Claim(r.Context(), o.ID, run, node.Claim{Seq: 1, Attempt: 1}, time.Time{}, "c1")
 		require.NoError(r, err)
@@ -189,7 +195,7 @@ func TestEveryActivityOfTheDatabaseMayRunTwice(t *testing.T) {
 		},
 		"Adopt": func(r *records) (int64, any, []any) {
 			id := r.deploying(pending).ID
-			_, err := r.db.Begin(r.Context(), id, "the run before")
+			_, err := r.db.Begin(r.Context(), id, "", "the run before")
 			require.NoError(r, err)
 			r.temporal.status = node.RunStatus{Known: true, How: "terminated", ClosedAt: time.Now().Add(-time.Hour)}
 			return id, r.ops.Adopt, []any{id}

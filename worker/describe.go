@@ -3,6 +3,8 @@ package worker
 import (
 	"cmp"
 	"context"
+	"fmt"
+	"strconv"
 	"time"
 
 	enums "go.temporal.io/api/enums/v1"
@@ -14,45 +16,50 @@ import (
 
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/text"
+	"go.temper.dev/temper/workflows"
 )
 
 // Describer reads the status of workflows from Temporal. It implements activities.WorkflowDescriber.
 type Describer struct{ Client client.Client }
 
-// Status returns the status of a run, or of the newest run if runID is empty. A run is
-// unknown only if Temporal itself says that there is no such workflow. If the namespace
-// is missing, Temporal does not answer or its status is not one this version knows,
-// the error is fault.Unavailable, and the run may still be open.
-func (d Describer) Status(ctx context.Context, workflowID, runID string) (node.RunStatus, error) {
+// Status returns the status of o's run, or of the newest run of its workflow if o.RunID is
+// empty. A run is unknown only if Temporal itself says that there is no such workflow, or if the
+// workflow is not o's. If the namespace is missing, Temporal does not answer or its status is not
+// one this version knows, the error is fault.Unavailable, and the run may still be open.
+func (d Describer) Status(ctx context.Context, o *node.Operation) (node.RunStatus, error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	st, next, err := d.describe(ctx, workflowID, runID)
+	st, next, err := d.describe(ctx, o, o.RunID)
 	if err != nil || !next {
 		return st, err
 	}
 	// Another run of the same workflow continues the work. It may have continued as new in
 	// turn, so the newest run is described.
-	newest, next, err := d.describe(ctx, workflowID, "")
+	newest, next, err := d.describe(ctx, o, "")
 	if err == nil && next {
-		err = fault.New(fault.Unavailable, "workflow %s continues as new at this moment", workflowID)
+		err = fault.New(fault.Unavailable, "workflow %s continues as new at this moment", o.WorkflowID)
 	}
 	return newest, err
 }
 
 // describe asks about one run. continued reports whether the run continued as new; its
 // status is then that of its successor.
-func (d Describer) describe(ctx context.Context, workflowID, runID string) (st node.RunStatus, continued bool, err error) {
-	r, err := d.Client.DescribeWorkflowExecution(ctx, workflowID, runID)
+func (d Describer) describe(ctx context.Context, o *node.Operation, runID string) (st node.RunStatus, continued bool, err error) {
+	r, err := d.Client.DescribeWorkflowExecution(ctx, o.WorkflowID, runID)
 	if notFound(err) {
 		return st, false, nil
 	}
 	if err != nil {
-		return st, false, fault.New(fault.Unavailable, "describe workflow %s: %w", workflowID, err)
+		return st, false, fault.New(fault.Unavailable, "describe workflow %s: %w", o.WorkflowID, err)
 	}
 	info := r.GetWorkflowExecutionInfo()
+	if runID == "" && !owns(o, info) { // the row has a run only if that was the operation's
+		return node.RunStatus{Foreign: foreignWords(info)}, false, nil
+	}
 	v, known := statuses[info.GetStatus()]
 	if !known {
-		return st, false, fault.New(fault.Unavailable, "workflow %s has the status %q in Temporal, which this version of Temper does not know", workflowID, info.GetStatus())
+		return st, false, fault.New(fault.Unavailable, "workflow %s has the status %q in Temporal, which this version of Temper does not know", o.WorkflowID, info.GetStatus())
 	}
 	if v.continued {
 		return st, true, nil
@@ -68,6 +75,23 @@ func (d Describer) describe(ctx context.Context, workflowID, runID string) (st n
 	st.ClosedAt = timeOf(info.GetCloseTime())
 	return st, false, nil
 }
+
+// owns reports whether a workflow with the id of o's is o's: somebody can start any workflow under any id.
+func owns(o *node.Operation, info *workflowpb.WorkflowExecutionInfo) bool {
+	var operation string
+	err := converter.GetDefaultDataConverter().FromPayload(info.GetMemo().GetFields()[memoOperation], &operation)
+	return err == nil && operation == strconv.FormatInt(o.ID, 10) &&
+		info.GetType().GetName() == o.Kind.Spec().Workflow && info.GetTaskQueue() == workflows.OrchestratorQueue
+}
+
+// foreignWords describes a workflow that is not the operation's, for people.
+func foreignWords(info *workflowpb.WorkflowExecutionInfo) string {
+	return fmt.Sprintf("workflow %s of type %q on task queue %q, started at %s", text.Storable(info.GetExecution().GetWorkflowId(), maxForeign),
+		text.Storable(info.GetType().GetName(), maxForeign), text.Storable(info.GetTaskQueue(), maxForeign), text.Moment(timeOf(info.GetStartTime())))
+}
+
+// maxForeign bounds each name that a stranger gave, in bytes.
+const maxForeign = 255
 
 // timeOf returns the zero time for a missing timestamp, which would otherwise read as
 // the year 1970.
@@ -90,7 +114,7 @@ var statuses = map[enums.WorkflowExecutionStatus]statusMeaning{
 	enums.WORKFLOW_EXECUTION_STATUS_RUNNING:          {open: true},
 	enums.WORKFLOW_EXECUTION_STATUS_PAUSED:           {open: true},
 	enums.WORKFLOW_EXECUTION_STATUS_CONTINUED_AS_NEW: {continued: true},
-	enums.WORKFLOW_EXECUTION_STATUS_COMPLETED:        {how: "completed"},
+	enums.WORKFLOW_EXECUTION_STATUS_COMPLETED:        {how: node.RunCompleted},
 	enums.WORKFLOW_EXECUTION_STATUS_FAILED:           {how: "failed"},
 	enums.WORKFLOW_EXECUTION_STATUS_CANCELED:         {how: "cancelled"},
 	enums.WORKFLOW_EXECUTION_STATUS_TERMINATED:       {how: "terminated"},

@@ -53,7 +53,7 @@ func TestEachStatusOfTemporalHasAVerdict(t *testing.T) {
 		d := worker.Describer{Client: saying{runs: map[string]*workflowpb.WorkflowExecutionInfo{
 			"r1": {Status: status, Execution: &commonpb.WorkflowExecution{RunId: "r1"}}, "": newest,
 		}}}
-		st, err := d.Status(t.Context(), "node/x/deploy/1", "r1")
+		st, err := d.Status(t.Context(), &node.Operation{ID: 1, Kind: node.KindDeploy, WorkflowID: "node/x/deploy/1", RunID: "r1"})
 		if statusMeaning == none {
 			require.True(t, fault.Is(err, fault.Unavailable), "%s: %v", status, err)
 			continue
@@ -84,7 +84,7 @@ func TestARunIsOverWhenItHasBeenClosedForLong(t *testing.T) {
 			if first == enums.WORKFLOW_EXECUTION_STATUS_CONTINUED_AS_NEW {
 				runs["r1"] = &workflowpb.WorkflowExecutionInfo{Status: first, CloseTime: timestamppb.New(now.Add(-time.Hour))}
 			}
-			st, err := worker.Describer{Client: saying{runs: runs}}.Status(t.Context(), "node/x/deploy/1", "r1")
+			st, err := worker.Describer{Client: saying{runs: runs}}.Status(t.Context(), &node.Operation{ID: 1, Kind: node.KindDeploy, WorkflowID: "node/x/deploy/1", RunID: "r1"})
 			require.NoError(t, err)
 			require.Equal(t, c.over, st.Over(now, 9*time.Second), "%s, %s", name, first)
 		}

@@ -140,14 +140,14 @@ func TestAWorkflowThatIsUnknownIsToldFromATemporalThatIsAway(t *testing.T) {
 	c, err := worker.Dial(t.Context(), worker.Temporal{Address: address, Namespace: "temper", Identity: "test"}, zap.NewNop())
 	require.NoError(t, err)
 	defer c.Close()
-	st, err := worker.Describer{Client: c}.Status(t.Context(), "node/x/deploy/1", "")
+	st, err := worker.Describer{Client: c}.Status(t.Context(), &node.Operation{WorkflowID: "node/x/deploy/1"})
 	require.NoError(t, err)
 	require.False(t, st.Known)
 
 	other, err := worker.Dial(t.Context(), worker.Temporal{Address: address, Namespace: "nobody-made-it", Identity: "test"}, zap.NewNop())
 	require.NoError(t, err)
 	defer other.Close()
-	_, err = worker.Describer{Client: other}.Status(t.Context(), "node/x/deploy/1", "")
+	_, err = worker.Describer{Client: other}.Status(t.Context(), &node.Operation{WorkflowID: "node/x/deploy/1"})
 	require.True(t, fault.Is(err, fault.Unavailable), "a namespace that is gone says nothing about the workflow: %v", err)
 }
 
@@ -158,7 +158,7 @@ func TestAnOperationIsStartedOnce(t *testing.T) {
 	defer c.Close()
 	s := worker.Starter{Client: c, Namespace: "temper"}
 	const uuid = "11111111-1111-1111-1111-111111111111"
-	o := &node.Operation{ID: 7, NodeUUID: uuid, Kind: node.KindDeploy, WorkflowID: node.WorkflowID(uuid, node.KindDeploy, 7)}
+	o := &node.Operation{ID: 7, NodeUUID: uuid, Kind: node.KindDeploy, WorkflowID: node.WorkflowID(uuid, node.KindDeploy, 7, "5f0c1d2e")}
 	require.NoError(t, s.Start(t.Context(), o))
 	first, err := c.DescribeWorkflowExecution(t.Context(), o.WorkflowID, "")
 	require.NoError(t, err)
@@ -182,7 +182,7 @@ func TestAWorkflowIsFoundByItsNodesName(t *testing.T) {
 	const named, nameless = "11111111-1111-1111-1111-111111111111", "22222222-2222-2222-2222-222222222222"
 	for i, o := range []*node.Operation{{NodeUUID: named, NodeName: "rack1-u7"}, {NodeUUID: nameless}} {
 		o.ID, o.Kind, o.RequestedBy = int64(i+1), node.KindDeploy, "ann"
-		o.WorkflowID = node.WorkflowID(o.NodeUUID, o.Kind, o.ID)
+		o.WorkflowID = node.WorkflowID(o.NodeUUID, o.Kind, o.ID, "5f0c1d2e")
 		require.NoError(t, worker.Starter{Client: c}.Start(t.Context(), o))
 		name := cmp.Or(o.NodeName, o.NodeUUID)
 		require.Eventually(t, func() bool {

@@ -26,7 +26,7 @@ func TestWhatSomebodyPausesInTemporalIsSeenAndUnpaused(t *testing.T) {
 	require.NoError(t, err)
 	defer c.Close()
 	const uuid = "11111111-1111-1111-1111-111111111111"
-	o := &node.Operation{ID: 7, NodeUUID: uuid, Kind: node.KindDeploy, WorkflowID: node.WorkflowID(uuid, node.KindDeploy, 7)}
+	o := &node.Operation{ID: 7, NodeUUID: uuid, Kind: node.KindDeploy, WorkflowID: node.WorkflowID(uuid, node.KindDeploy, 7, "5f0c1d2e")}
 	w := sdkworker.New(c, "q", sdkworker.Options{MaxHeartbeatThrottleInterval: 100 * time.Millisecond})
 	causes, goOn := make(chan error, 10), make(chan struct{})
 	w.RegisterActivityWithOptions(func(ctx context.Context) error {

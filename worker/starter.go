@@ -49,10 +49,13 @@ func (s Starter) Start(ctx context.Context, o *node.Operation) error {
 	return fault.New(fault.Unavailable, "start workflow %s: %w", o.WorkflowID, err)
 }
 
+// memoOperation is the name in the memo of the operation's number, by which a workflow is recognised (owns).
+const memoOperation = "operation"
+
 // memo returns what Temporal's list of workflows has of an operation besides search attributes, for scripts. It
 // has only what never changes, because each change would cost an event.
 func memo(o *node.Operation) map[string]any {
-	m := map[string]any{"node": cmp.Or(o.NodeName, o.NodeUUID), "node_uuid": o.NodeUUID, "operation": strconv.FormatInt(o.ID, 10), "kind": o.Kind}
+	m := map[string]any{"node": cmp.Or(o.NodeName, o.NodeUUID), "node_uuid": o.NodeUUID, memoOperation: strconv.FormatInt(o.ID, 10), "kind": o.Kind}
 	if o.RequestedBy != "" {
 		m["requested_by"] = text.Cut(o.RequestedBy)
 	}
@@ -77,7 +80,11 @@ func staticDetails(o *node.Operation) string {
 // Cancel cancels the operation's workflow. It is no error if the workflow is gone or was never
 // started, because the request is in the row.
 func (s Starter) Cancel(ctx context.Context, o *node.Operation, _ string) error {
-	err := s.Client.CancelWorkflow(ctx, o.WorkflowID, o.RunID)
+	run, err := s.run(ctx, o)
+	if run == "" || err != nil {
+		return err
+	}
+	err = s.Client.CancelWorkflow(ctx, o.WorkflowID, run)
 	if err == nil || notFound(err) {
 		return nil
 	}
@@ -86,7 +93,11 @@ func (s Starter) Cancel(ctx context.Context, o *node.Operation, _ string) error 
 
 // Nudge signals the operation's workflow that its row has changed.
 func (s Starter) Nudge(ctx context.Context, o *node.Operation) error {
-	err := s.Client.SignalWorkflow(ctx, o.WorkflowID, o.RunID, workflows.LookSignal, nil)
+	run, err := s.run(ctx, o)
+	if run == "" || err != nil {
+		return err
+	}
+	err = s.Client.SignalWorkflow(ctx, o.WorkflowID, run, workflows.LookSignal, nil)
 	if err == nil || notFound(err) {
 		return nil
 	}
@@ -140,12 +151,26 @@ func (s Starter) decide(ctx context.Context, o *node.Operation, a node.Action, b
 
 // Status returns the status of the operation's run in Temporal.
 func (s Starter) Status(ctx context.Context, o *node.Operation) (node.RunStatus, error) {
-	return Describer{Client: s.Client}.Status(ctx, o.WorkflowID, o.RunID)
+	return Describer{Client: s.Client}.Status(ctx, o)
+}
+
+// run returns the run of the operation's workflow; if the row has none, the open one that Temporal has. It is "" if there is none, or if
+// the workflow of that id is not the operation's, which is left alone.
+func (s Starter) run(ctx context.Context, o *node.Operation) (string, error) {
+	if o.RunID != "" {
+		return o.RunID, nil
+	}
+	st, err := s.Status(ctx, o)
+	return st.RunID, err
 }
 
 // Terminate ends the operation's workflow at once. It is no error if the workflow is gone.
 func (s Starter) Terminate(ctx context.Context, o *node.Operation, reason string) error {
-	err := s.Client.TerminateWorkflow(ctx, o.WorkflowID, o.RunID, reason)
+	run, err := s.run(ctx, o)
+	if run == "" || err != nil {
+		return err
+	}
+	err = s.Client.TerminateWorkflow(ctx, o.WorkflowID, run, reason)
 	if err == nil || notFound(err) {
 		return nil
 	}

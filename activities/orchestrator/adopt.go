@@ -32,15 +32,18 @@ type Adopted struct {
 // before can write nothing any more. If the operation has ended, Adopt opens one that
 // retries it.
 func (a *Operations) Adopt(ctx context.Context, operation int64) (Adopted, error) {
-	run := activity.GetInfo(ctx).WorkflowExecution.RunID
+	workflow := activity.GetInfo(ctx).WorkflowExecution
+	run := workflow.RunID
 	o, err := a.Store.Operation(ctx, operation)
 	switch {
 	case err != nil:
 		return Adopted{}, temporalError(err)
+	case node.WorkflowSuffix(o.WorkflowID) != node.WorkflowSuffix(workflow.ID): // it got the number after the database was restored from a backup
+		return Adopted{}, temporalError(fault.New(fault.Lost, "operation %d has another workflow, %s", operation, o.WorkflowID))
 	case o.RunID == run && o.EndedAt == nil:
 		return Adopted{Took: true, Seq: o.Claim.Seq, Wait: a.Safe}, nil
 	}
-	st, err := a.Describer.Status(ctx, o.WorkflowID, o.RunID)
+	st, err := a.Describer.Status(ctx, o)
 	if err != nil {
 		return Adopted{}, temporalError(err)
 	}

@@ -25,8 +25,8 @@ func (c *lostClaimCounter) count(what string, err error) {
 }
 
 // Begin implements OperationStore.
-func (c *lostClaimCounter) Begin(ctx context.Context, operation int64, runID string) (*node.Operation, error) {
-	o, err := c.OperationStore.Begin(ctx, operation, runID)
+func (c *lostClaimCounter) Begin(ctx context.Context, operation int64, workflowID, runID string) (*node.Operation, error) {
+	o, err := c.OperationStore.Begin(ctx, operation, workflowID, runID)
 	c.count("begin", err)
 	return o, err
 }

@@ -41,9 +41,10 @@ type WorkflowSettings struct {
 }
 
 // Begin records that the operation belongs to this run. It fails with fault.Lost if the
-// operation belongs to another run or has ended.
+// operation belongs to another workflow or run, or has ended.
 func (a *Operations) Begin(ctx context.Context, operation int64) (WorkflowSettings, error) {
-	o, err := a.Store.Begin(ctx, operation, activity.GetInfo(ctx).WorkflowExecution.RunID)
+	w := activity.GetInfo(ctx).WorkflowExecution
+	o, err := a.Store.Begin(ctx, operation, w.ID, w.RunID)
 	if err != nil {
 		return WorkflowSettings{}, temporalError(err)
 	}

@@ -9,7 +9,7 @@ import (
 
 // OperationStore reads and changes operations in the database.
 type OperationStore interface {
-	Begin(ctx context.Context, operation int64, runID string) (*node.Operation, error)
+	Begin(ctx context.Context, operation int64, workflowID, runID string) (*node.Operation, error)
 	Operation(ctx context.Context, id int64) (*node.Operation, error)
 	Node(ctx context.Context, ident string) (*node.Node, error)
 	Covering(ctx context.Context, nodeUUID string) ([]node.Host, error)

@@ -63,10 +63,12 @@ func (r *Reconciler) start(ctx context.Context, listed func() map[string]bool, o
 		if err := r.Starter.Start(ctx, o); err != nil {
 			return err
 		}
-		st, err := r.Describer.Status(ctx, o.WorkflowID, "")
+		st, err := r.Describer.Status(ctx, o)
 		switch {
 		case err != nil:
 			return err
+		case st.Foreign != "":
+			return r.startRenamed(ctx, o, st, out)
 		case st.Known && st.Open && (st.Pause != nil || o.TemporalPause != nil): // the workflow was paused before it could begin
 			return r.recordPause(ctx, o, st.Pause, out)
 		case !st.Known || st.Open:
@@ -76,6 +78,24 @@ func (r *Reconciler) start(ctx context.Context, listed func() map[string]bool, o
 		}
 		return nil
 	})
+}
+
+// startRenamed starts the workflow of an operation under another id, because a workflow that is not its own has its id.
+func (r *Reconciler) startRenamed(ctx context.Context, o *node.Operation, st node.RunStatus, out *TickResult) error {
+	renamed, err := r.Store.RenameWorkflow(ctx, o)
+	switch {
+	case fault.Is(err, fault.Lost):
+		return nil // it has begun or ended meanwhile, or another reconciliation was first
+	case err != nil:
+		return err
+	}
+	r.Log.Warn("an operation got another workflow id, because a workflow that is not its own has the first one",
+		zap.Int64("operation", o.ID), zap.String("node", o.NodeUUID), zap.String("foreign", st.Foreign), zap.String("id", renamed.WorkflowID))
+	if err := r.Starter.Start(ctx, renamed); err != nil {
+		return err
+	}
+	out.Started++
+	return nil
 }
 
 // maxErrorTime bounds the time that a survey spends on failed requests to Temporal. Their
@@ -232,7 +252,7 @@ func (r *Reconciler) survey(ctx context.Context, listed func() map[string]bool, 
 
 // describe asks Temporal about one operation.
 func (r *Reconciler) describe(ctx context.Context, o node.Operation, s *survey, out *TickResult) error {
-	st, err := r.Describer.Status(ctx, o.WorkflowID, o.RunID)
+	st, err := r.Describer.Status(ctx, &o)
 	switch {
 	case err != nil:
 		return err
@@ -298,11 +318,11 @@ func due(id int64) bool {
 // wasReset reports whether another run of the operation's workflow is open, because somebody
 // has reset the one in the row. That run may wait for a timer, and is signalled.
 func (r *Reconciler) wasReset(ctx context.Context, o node.Operation, out *TickResult) (bool, error) {
-	st, err := r.Describer.Status(ctx, o.WorkflowID, "")
+	o.RunID = ""
+	st, err := r.Describer.Status(ctx, &o)
 	if err != nil || !st.Open {
 		return false, err
 	}
-	o.RunID = ""
 	return true, r.nudge(ctx, &o, out)
 }
 
@@ -310,6 +330,9 @@ func (r *Reconciler) wasReset(ctx context.Context, o node.Operation, out *TickRe
 func (r *Reconciler) close(ctx context.Context, orphans []orphan, out *TickResult) error {
 	return each(ctx, orphans, func(o *orphan) error {
 		why := fmt.Sprintf("The workflow of operation %d of node %s was %s; reconciliation ended the operation", o.op.ID, o.op.NodeUUID, o.how)
+		if o.how == node.RunCompleted {
+			why += ". A workflow that completes ends its operation first: was the database restored from a backup?"
+		}
 		next, err := r.Operations.CloseOperation(ctx, o.op.EndAbandoned(activities.ByReconciliation, node.Failure{Error: why, Cause: o.cause}, r.Defaults))
 		switch {
 		case fault.Is(err, fault.Lost) || fault.Is(err, fault.Conflict):

@@ -40,6 +40,8 @@ type InstanceStore interface {
 // Store is what reconciliation reads and writes of all operations and nodes.
 type Store interface {
 	NotBegun(ctx context.Context, olderThan time.Duration, limit int) ([]node.Operation, error)
+	// RenameWorkflow gives the workflow of an operation that has not begun another id; fault.Lost if it has begun.
+	RenameWorkflow(ctx context.Context, o *node.Operation) (*node.Operation, error)
 	OpenRuns(ctx context.Context, limit int, after int64) ([]node.OpenRun, error)
 	OpenOperations(ctx context.Context, ids []int64) ([]node.Operation, error)
 	MarkMissing(ctx context.Context, ids []int64, gap time.Duration) ([]node.MissingWorkflow, error)

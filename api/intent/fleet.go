@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"time"
 
 	"github.com/gin-gonic/gin"
 
@@ -27,6 +28,7 @@ func DriversOf(k *coverage.Conductor) []string {
 type Fleet struct {
 	WaitsForConductor bool // the caller has its request wait for a conductor
 	All               []coverage.Conductor
+	now               time.Time           // of the request
 	settings          string              // of a conductor that somebody starts; "" = not known
 	rings             map[string][]string // by group, driver and interfaces: who covers, sorted
 }
@@ -38,7 +40,7 @@ func (s *Service) Fleet(ctx context.Context) (*Fleet, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Fleet{All: all, settings: s.Settings, rings: map[string][]string{}}, nil
+	return &Fleet{All: all, now: s.Now(), settings: s.Settings, rings: map[string][]string{}}, nil
 }
 
 // alive reports whether the conductor of that name is alive.
@@ -101,10 +103,13 @@ func (f *Fleet) Reservation(n *node.Node) string {
 	return node.Reservation(n, f.alive, f.Owner(n))
 }
 
-// Orphaned reports whether nobody works on the node's open operation and nobody could.
-// Such an operation can be ended or moved without waiting for a conductor.
+// Orphaned reports whether nobody works on the node's open operation and nobody could, or no workflow has
+// taken it up in time. Such an operation can be ended or moved without waiting for a conductor.
 func (f *Fleet) Orphaned(n *node.Node) bool {
 	o := n.Operation
+	if o != nil && o.NotTakenUp(f.now) {
+		return true
+	}
 	return o != nil && len(f.Covering(n)) == 0 && (o.Conductor == "" || !f.alive(o.Conductor))
 }
 

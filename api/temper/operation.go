@@ -149,7 +149,7 @@ func (s *Server) showOperationIn(o *node.Operation, fl *intent.Fleet, system exp
 		ID: strconv.FormatInt(o.ID, 10), NodeUUID: o.NodeUUID, Kind: o.Kind, State: o.State(),
 		Outcome: format.OrNull(string(o.Outcome)), Error: format.OrNull(explain.OperationError(o)), Cause: format.OrNull(string(o.Cause)), RequestedBy: format.OrNull(o.RequestedBy),
 		AcceptedAt: format.Timestamp(&o.AcceptedAt), BegunAt: format.Timestamp(o.BegunAt), EndedAt: format.Timestamp(o.EndedAt),
-		WorkflowID: node.WorkflowID(o.NodeUUID, o.Kind, o.ID), RunID: format.OrNull(o.RunID), WorkflowURL: format.OrNull(s.WorkflowURL(o)),
+		WorkflowID: o.WorkflowID, RunID: format.OrNull(o.RunID), WorkflowURL: format.OrNull(s.WorkflowURL(o)),
 		Conductor: format.OrNull(o.Conductor), WaitingFor: format.OrNull(fl.WaitingFor(o)), WaitingUntil: format.Timestamp(o.WaitingUntil), AtLimit: format.OrNull(explain.AtLimit(o, s.Now())),
 		UsualUntil: format.Timestamp(o.UsualUntil), PastUsual: explain.PastUsual(o, facts), Usual: format.OrNull(explain.UsualTime(o, facts)),
 		Asked: format.OrNull(string(o.Asked)), AskedBy: format.OrNull(o.AskedBy), AskedReason: format.OrNull(o.AskedReason),

@@ -104,6 +104,7 @@ func (s *Server) recoverNode(c *gin.Context) (int, any, error) {
 	if statusErr == nil && o.BegunAt != nil {
 		f.Run = &st
 	}
+	f.Foreign = st.Foreign
 	out.Why = explained(n, f).Text
 	out.holder(o, st, statusErr, f)
 	how := s.endingOf(o, st, statusErr, force != nil && *force)
@@ -226,6 +227,8 @@ func (r *shownRecovery) holder(o *node.Operation, st node.RunStatus, err error, 
 			r.WorkflowClosedAt = format.Timestamp(&st.ClosedAt)
 		}
 		r.Workflow, r.Next = "closed", "reconciliation ends it as soon as no request of it can still be under way, some seconds after its workflow has ended; until then only recover with force ends it"
+	case st.Foreign != "":
+		r.Workflow, r.Next = "unknown", "reconciliation starts it under another id"
 	case o.BegunAt == nil:
 		r.Workflow, r.Next = "unknown", "reconciliation starts it"
 	default:

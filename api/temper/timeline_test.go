@@ -21,7 +21,7 @@ func TestTheTimelineOfAnOperation(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, b.Get(path).Is(200)["timeline"], 1)
 
-	o, err := b.Store.Begin(t.Context(), number, "r")
+	o, err := b.Store.Begin(t.Context(), number, b.Get("/temper/v1/operations/" + id).Is(200)["workflow_id"].(string), "r")
 	require.NoError(t, err)
 	began := time.Now().UTC()
 	o.Steps[0].State, o.Steps[0].StartedAt = node.StepRunning, &began

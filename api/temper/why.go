@@ -44,8 +44,8 @@ func (s *Server) getWhy(c *gin.Context) (int, any, error) {
 		f.Undo = firstOf(ended, func(k node.OperationKind) bool { return k.Spec().Undoes })
 		f.Newest = firstOf(ended, func(node.OperationKind) bool { return true })
 	}
-	if o := n.Operation; o != nil && o.BegunAt != nil {
-		f.Run = s.runOf(ctx, o)
+	if o := n.Operation; o != nil && (o.BegunAt != nil || o.NotTakenUp(f.Now)) {
+		f.Run, f.Foreign = s.runOf(ctx, o)
 	}
 	health, err := s.Store.NodeHealth(ctx, n.UUID)
 	if err != nil {
@@ -81,14 +81,16 @@ func firstOf(all []node.Operation, of func(node.OperationKind) bool) *node.Opera
 // exact.
 const runTimeout = time.Second
 
-func (s *Server) runOf(ctx context.Context, o *node.Operation) *node.RunStatus {
+// runOf returns what Temporal knows of o's workflow, nil if o has none or Temporal does not answer, and the workflow
+// that has its id and is not its own.
+func (s *Server) runOf(ctx context.Context, o *node.Operation) (run *node.RunStatus, foreign string) {
 	ctx, cancel := context.WithTimeout(ctx, runTimeout)
 	defer cancel()
 	st, err := s.newestRun(ctx, o)
-	if err != nil {
-		return nil
+	if err != nil || o.BegunAt == nil {
+		return nil, st.Foreign
 	}
-	return &st
+	return &st, ""
 }
 
 // newestRun is how the operation's workflow is: its run or, where that has ended,

@@ -41,7 +41,7 @@ type fakeWorkflows struct {
 const runID = "default-test-run-id"
 
 func (w *fakeWorkflows) Start(ctx context.Context, o *node.Operation) error {
-	_, err := w.Begin(ctx, o.ID, runID)
+	_, err := w.Begin(ctx, o.ID, o.WorkflowID, runID)
 	if err != nil || strings.HasPrefix(o.NodeName, "stuck") && o.Kind == node.KindDeploy {
 		return err
 	}

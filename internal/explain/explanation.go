@@ -33,6 +33,7 @@ type Facts struct {
 	Hardware *inventory.Comparison // of its last inspection with the one before and with other nodes; nil = it was not inspected
 	Console  node.Console          // of a node whose console is enabled; the zero value = no live conductor holds it
 	Run      *node.RunStatus       // of the open operation's workflow; nil = not known
+	Foreign  string                // the workflow that has the id of the open operation's, and is not its own; "" = none is known
 	// Supports reports whether the node's driver can do an operation of the kind at all; nil = it can do all.
 	Supports func(node.OperationKind) bool
 	// Inside says that the operation's own workflow explains it. It knows neither the node's provision state

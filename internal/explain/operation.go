@@ -285,9 +285,6 @@ func stepRuns(o *node.Operation) bool {
 	return s != nil && s.State == node.StepRunning
 }
 
-// takenUpIn is the time within which a running orchestrator takes up what was accepted.
-const takenUpIn = 5 * time.Second
-
 // Unattended returns a sentence if nobody seems to attend to the open operation, because a part of
 // Temper is broken, and "" otherwise.
 func Unattended(o *node.Operation, f Facts) string {
@@ -295,10 +292,13 @@ func Unattended(o *node.Operation, f Facts) string {
 	if away := f.System.Away(); away != "" {
 		return away
 	}
-	if late := f.System.Unreconciled(); late != "" && (f.System.Fleet.Age >= 0 || waits > takenUpIn) {
+	if late := f.System.Unreconciled(); late != "" && (f.System.Fleet.Age >= 0 || waits > node.TakenUpIn) {
 		return late
 	}
-	if o.Phase == node.Accepted && o.BegunAt == nil && waits > takenUpIn {
+	if f.Foreign != "" {
+		return fmt.Sprintf("The id of its workflow is taken by a workflow of somebody else (%s): reconciliation starts it under another id within seconds", f.Foreign)
+	}
+	if o.NotTakenUp(f.Now) {
 		return fmt.Sprintf("No orchestrator has taken it up in %s: it begins when one does", text.Duration(waits.Round(time.Second)))
 	}
 	return ""

@@ -2,6 +2,7 @@ package node
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"go.temper.dev/temper/internal/fault"
@@ -142,9 +143,22 @@ type Operation struct {
 	Decisions []DecisionRecord // oldest first
 }
 
-// WorkflowID is the Temporal id of operation id of kind k on a node.
-func WorkflowID(uuid string, k OperationKind, id int64) string {
-	return fmt.Sprintf("node/%s/%s/%d", uuid, k, id)
+// WorkflowID is the Temporal id of operation id of kind k on a node. The suffix tells apart operations that have the same
+// number, because the database was restored from a backup in between; "" = an operation of an older version, without one.
+func WorkflowID(uuid string, k OperationKind, id int64, suffix string) string {
+	name := fmt.Sprintf("node/%s/%s/%d", uuid, k, id)
+	if suffix != "" {
+		name += "/" + suffix
+	}
+	return name
+}
+
+// WorkflowSuffix returns the suffix of a workflow's id.
+func WorkflowSuffix(workflowID string) string {
+	if parts := strings.SplitN(workflowID, "/", 5); len(parts) == 5 {
+		return parts[4]
+	}
+	return ""
 }
 
 // QueueName is the Temporal task queue of the steps of a driver in a group.
@@ -204,6 +218,15 @@ func (o *Operation) EndsSoon() bool {
 		return false
 	}
 	return k.PowerChange || k.Management || o.CurrentStep() == nil
+}
+
+// TakenUpIn is the time within which a running orchestrator begins what was accepted.
+const TakenUpIn = 5 * time.Second
+
+// NotTakenUp reports whether no workflow has begun o in the time in which a running orchestrator would have. Such an operation
+// has touched nothing, so that it can be ended without a workflow; one that comes later finds it ended.
+func (o *Operation) NotTakenUp(now time.Time) bool {
+	return o.Phase == Accepted && now.Sub(o.AcceptedAt) > TakenUpIn
 }
 
 // powerFailureTold is for how long it is told that a node's last operation was a request for a power state that failed.

@@ -17,10 +17,16 @@ type RunStatus struct {
 	Pause    *Pause    // of an open run that somebody has paused in Temporal
 	How      string    // of a closed run: completed, failed, cancelled, terminated, RunTimedOut
 	ClosedAt time.Time // zero = not closed, or Temporal does not say when
+	// Foreign describes the workflow that has the id of the operation's workflow and is not the operation's; "" = there is none.
+	// Nothing else is set then.
+	Foreign string
 }
 
-// RunTimedOut is RunStatus.How of a run that timed out.
-const RunTimedOut = "timed out"
+// Values of RunStatus.How.
+const (
+	RunTimedOut  = "timed out"
+	RunCompleted = "completed" // only a database older than the run shows its operation as open
+)
 
 // Cause returns the cause of the end of an operation whose run is closed, although the operation
 // was open.

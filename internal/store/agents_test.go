@@ -150,7 +150,7 @@ func inspectAgain(t *testing.T, s *store.Store, n *node.Node, phase string) (*no
 		}}}, nil
 	})
 	require.NoError(t, err)
-	_, err = s.Begin(t.Context(), o.ID, "r1")
+	_, err = s.Begin(t.Context(), o.ID, o.WorkflowID, "r1")
 	require.NoError(t, err)
 	n, err = s.Claim(t.Context(), o.ID, "r1", first, time.Time{}, "c1")
 	require.NoError(t, err)

@@ -56,7 +56,7 @@ func deployOnce(b *testing.B, s *store.Store, uuid, run string) {
 		return &node.Request{Move: []node.Event{event}, Open: &node.Operation{Kind: node.KindDeploy, Target: node.Active, Steps: steps}}, nil
 	})
 	require.NoError(b, err)
-	_, err = s.Begin(ctx, o.ID, run)
+	_, err = s.Begin(ctx, o.ID, o.WorkflowID, run)
 	require.NoError(b, err)
 	_, err = s.Claim(ctx, o.ID, run, first, time.Time{}, "conductor-1")
 	require.NoError(b, err)
@@ -79,7 +79,7 @@ func BenchmarkOperations(b *testing.B) {
 	n := create(b, s, node.Available)
 	o, err := s.Request(b.Context(), n.UUID, deploy)
 	require.NoError(b, err)
-	_, err = s.Begin(b.Context(), o.ID, "r1")
+	_, err = s.Begin(b.Context(), o.ID, o.WorkflowID, "r1")
 	require.NoError(b, err)
 	_, err = s.Claim(b.Context(), o.ID, "r1", first, time.Time{}, "c1")
 	require.NoError(b, err)

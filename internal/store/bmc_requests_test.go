@@ -37,7 +37,7 @@ func TestARequestToABMCIsToldToTheNextClaimOfItsNode(t *testing.T) {
 	require.NoError(t, err)
 	other, err := s.Request(t.Context(), n.UUID, deploy)
 	require.NoError(t, err)
-	_, err = s.Begin(t.Context(), other.ID, "r1")
+	_, err = s.Begin(t.Context(), other.ID, other.WorkflowID, "r1")
 	require.NoError(t, err)
 	third := claim(other, 1)
 	require.Equal(t, "power On", third.InFlight.Name, "it was sent for another operation of the node")

@@ -11,10 +11,11 @@ import (
 )
 
 // Begin records the run of the workflow that works on the operation. The same run may call it again.
-// Begin returns fault.Lost if the operation belongs to another run or has ended.
-func (s *Store) Begin(ctx context.Context, id int64, runID string) (*node.Operation, error) {
+// Begin returns fault.Lost if the operation belongs to another workflow or run, or has ended.
+func (s *Store) Begin(ctx context.Context, id int64, workflowID, runID string) (*node.Operation, error) {
 	var o node.Operation
-	found, err := s.one(ctx, "begin an operation", beginSQL, args{"id": id, "run": runID}, func(r pgx.Row) (err error) {
+	a := args{"id": id, "suffix": node.WorkflowSuffix(workflowID), "run": runID}
+	found, err := s.one(ctx, "begin an operation", beginSQL, a, func(r pgx.Row) (err error) {
 		o, err = scanOperation(r)
 		return err
 	})
@@ -25,6 +26,21 @@ func (s *Store) Begin(ctx context.Context, id int64, runID string) (*node.Operat
 		return nil, fault.New(fault.Lost, "operation %d has ended or is another run's", id)
 	}
 	return &o, nil
+}
+
+// RenameWorkflow gives the workflow of o, which has not begun, another id, because a workflow that is not its own has that of
+// o. It returns fault.Lost if o has begun, has ended or has another id meanwhile.
+func (s *Store) RenameWorkflow(ctx context.Context, o *node.Operation) (*node.Operation, error) {
+	var renamed node.Operation
+	a := args{"id": o.ID, "suffix": node.WorkflowSuffix(o.WorkflowID)}
+	found, err := s.one(ctx, "give a workflow another id", renameWorkflowSQL, a, func(r pgx.Row) (err error) {
+		renamed, err = scanOperation(r)
+		return err
+	})
+	if err == nil && !found {
+		err = fault.New(fault.Lost, "operation %d has begun, has ended or has another id meanwhile", o.ID)
+	}
+	return &renamed, err
 }
 
 // afterReset is more attempts than an activity ever has under way at once: one that

@@ -19,19 +19,19 @@ func TestBeginIsOnceAndForAll(t *testing.T) {
 	s := open(t)
 	o, err := s.Request(t.Context(), create(t, s, node.Available).UUID, deploy)
 	require.NoError(t, err)
-	b, err := s.Begin(t.Context(), o.ID, "r1")
+	b, err := s.Begin(t.Context(), o.ID, o.WorkflowID, "r1")
 	require.NoError(t, err)
 	require.Equal(t, node.Running, b.Phase)
-	again, err := s.Begin(t.Context(), o.ID, "r1")
+	again, err := s.Begin(t.Context(), o.ID, o.WorkflowID, "r1")
 	require.NoError(t, err)
 	require.Equal(t, b.BegunAt, again.BegunAt)
-	_, err = s.Begin(t.Context(), o.ID, "r2")
+	_, err = s.Begin(t.Context(), o.ID, o.WorkflowID, "r2")
 	kind(t, fault.Lost, err)
 	_, err = s.CloseOperation(t.Context(), node.End{Operation: o.ID, RunID: "r1", Outcome: node.Cancelled})
 	require.NoError(t, err)
-	_, err = s.Begin(t.Context(), o.ID, "r1")
+	_, err = s.Begin(t.Context(), o.ID, o.WorkflowID, "r1")
 	kind(t, fault.Lost, err)
-	_, err = s.Begin(t.Context(), 4711, "r1")
+	_, err = s.Begin(t.Context(), 4711, o.WorkflowID, "r1")
 	kind(t, fault.Lost, err)
 }
 
@@ -52,7 +52,7 @@ func TestOnlyANewerClaimIsTaken(t *testing.T) {
 		return err
 	}
 	kind(t, fault.Lost, claim("r1", 1, 1))
-	_, err = s.Begin(t.Context(), o.ID, "r1")
+	_, err = s.Begin(t.Context(), o.ID, o.WorkflowID, "r1")
 	require.NoError(t, err)
 	require.NoError(t, claim("r1", 3, 2))
 	kind(t, fault.Lost, claim("r1", 3, 2))
@@ -253,7 +253,7 @@ func TestLeavingDeletingTakesTheInstanceAway(t *testing.T) {
 		return &node.Request{Move: []node.Event{node.EventDelete}, Open: &node.Operation{Kind: node.KindUndeploy, Target: node.Available}}, nil
 	})
 	require.NoError(t, err)
-	_, err = s.Begin(t.Context(), o.ID, "r")
+	_, err = s.Begin(t.Context(), o.ID, o.WorkflowID, "r")
 	require.NoError(t, err)
 	_, err = s.Claim(t.Context(), o.ID, "r", first, time.Time{}, "c")
 	require.NoError(t, err)

@@ -135,7 +135,7 @@ func TestAFailedCleanStepPutsTheNodeIntoMaintenance(t *testing.T) {
 		return &node.Request{Move: []node.Event{node.EventProvide}, Open: &node.Operation{Kind: node.KindProvide, Target: node.Available}}, nil
 	})
 	require.NoError(t, err)
-	_, err = s.Begin(t.Context(), o.ID, "r")
+	_, err = s.Begin(t.Context(), o.ID, o.WorkflowID, "r")
 	require.NoError(t, err)
 	_, err = s.Claim(t.Context(), o.ID, "r", first, time.Time{}, "c")
 	require.NoError(t, err)

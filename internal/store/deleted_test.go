@@ -120,7 +120,7 @@ func TestWhatADeletedNodeLeftStaysLeft(t *testing.T) {
 	require.NoError(t, s.CreateNode(t.Context(), again, nil, "bob"))
 	second, err := s.Request(t.Context(), n.UUID, deploy)
 	require.NoError(t, err)
-	_, err = s.Begin(t.Context(), second.ID, "r2")
+	_, err = s.Begin(t.Context(), second.ID, second.WorkflowID, "r2")
 	require.NoError(t, err)
 	_, err = s.CloseOperation(t.Context(), node.End{Operation: second.ID, Outcome: node.Failed, Error: "no disk"})
 	require.NoError(t, err)

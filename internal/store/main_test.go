@@ -111,7 +111,7 @@ func running(t testing.TB, s *store.Store) (*node.Node, *node.Operation) {
 	n := create(t, s, node.Available)
 	o, err := s.Request(t.Context(), n.UUID, deploy)
 	require.NoError(t, err)
-	_, err = s.Begin(t.Context(), o.ID, "r1")
+	_, err = s.Begin(t.Context(), o.ID, o.WorkflowID, "r1")
 	require.NoError(t, err)
 	n, err = s.Claim(t.Context(), o.ID, "r1", node.Claim{Seq: 1, Attempt: 1}, time.Time{}, "c1")
 	require.NoError(t, err)

@@ -53,7 +53,13 @@ const beginSQL = `
 UPDATE operations o SET run_id = @run, begun_at = coalesce(o.begun_at, clock_timestamp()),
 	phase = CASE o.phase WHEN 'accepted' THEN 'running' ELSE o.phase END
  WHERE o.id = @id AND o.ended_at IS NULL
-   AND (o.run_id IS NULL OR o.run_id = @run)
+   AND (o.run_id IS NULL OR o.run_id = @run) AND o.workflow_suffix = @suffix
+RETURNING o.*`
+
+// renameWorkflowSQL gives the operation's workflow another id, as long as no workflow has begun.
+const renameWorkflowSQL = `
+UPDATE operations o SET workflow_suffix = DEFAULT
+ WHERE o.id = @id AND o.begun_at IS NULL AND o.ended_at IS NULL AND o.workflow_suffix = @suffix
 RETURNING o.*`
 
 // Temporal begins nothing that is paused: a first attempt, or any of an activity

@@ -13,6 +13,7 @@ import (
 type operationRow struct {
 	node.Operation
 	softMS int64
+	suffix string // of the id of its workflow
 }
 
 // operationTable is read only: what writes operations stands in operation_changes.go.
@@ -81,6 +82,7 @@ var operationTable = newTable(
 	number("repeats", func(o *operationRow) *int64 { return &o.Repeats }),
 	optional("repeats_since", "", func(o *operationRow) **time.Time { return &o.RepeatsSince }),
 	unread[operationRow]("repeated_by"),
+	text("workflow_suffix", func(o *operationRow) *string { return &o.suffix }),
 )
 
 // operation is the row's; nil where an outer join found none.
@@ -90,7 +92,7 @@ func (r *operationRow) operation() *node.Operation {
 	}
 	o := r.Operation
 	o.SoftTimeout = time.Duration(r.softMS) * time.Millisecond
-	o.WorkflowID = node.WorkflowID(o.NodeUUID, o.Kind, o.ID)
+	o.WorkflowID = node.WorkflowID(o.NodeUUID, o.Kind, o.ID, r.suffix)
 	return &o
 }
 

@@ -86,7 +86,7 @@ func (w *walk) expect(want, have error) bool {
 func (w *walk) begun() bool { return w.want.Phase != node.Accepted }
 
 func (w *walk) begin() {
-	o, err := w.s.Begin(w.Context(), w.want.ID, "r1")
+	o, err := w.s.Begin(w.Context(), w.want.ID, w.want.WorkflowID, "r1")
 	if w.want.RunID != "" && w.want.RunID != "r1" {
 		kind(w, fault.Lost, err)
 		return
@@ -385,7 +385,7 @@ func (w *walk) end() {
 		require.True(w, i.Holds(o), "%s, after %v", i.Words, w.log)
 	}
 	require.Equal(w, node.Ended, o.State())
-	_, err = w.s.Begin(w.Context(), o.ID, o.RunID)
+	_, err = w.s.Begin(w.Context(), o.ID, o.WorkflowID, o.RunID)
 	kind(w, fault.Lost, err)
 	_, err = w.s.Claim(w.Context(), o.ID, o.RunID, node.Claim{Seq: 1000, Attempt: 1}, time.Time{}, "c1")
 	kind(w, fault.Lost, err)

@@ -62,7 +62,7 @@ func TestAnAcceptedRequestIsSeenAtOnce(t *testing.T) {
 	require.Equal(t, node.Accepted, o.Phase)
 	require.Equal(t, node.Available, o.Origin)
 	require.Equal(t, "fake-hardware", o.Driver)
-	require.Equal(t, node.WorkflowID(n.UUID, node.KindDeploy, o.ID), o.WorkflowID)
+	require.Regexp(t, "^"+node.WorkflowID(n.UUID, node.KindDeploy, o.ID, "")+"/[0-9a-f]{8}$", o.WorkflowID)
 	got, err := s.Node(t.Context(), n.UUID)
 	require.NoError(t, err)
 	require.Equal(t, node.Deploying, got.ProvisionState)

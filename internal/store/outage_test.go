@@ -55,7 +55,7 @@ func TestAStoppedDatabaseIsSaidToBeAwayAndComesBack(t *testing.T) {
 		"read":    func() error { _, err := s.Node(t.Context(), n.UUID); return err },
 		"list":    func() error { _, err := s.Nodes(t.Context(), node.Filter{}, node.Page{}); return err },
 		"request": func() error { _, err := s.Request(t.Context(), n.UUID, deploy); return err },
-		"begin":   func() error { _, err := s.Begin(t.Context(), 1, "r"); return err },
+		"begin":   func() error { _, err := s.Begin(t.Context(), 1, "", "r"); return err },
 		"close":   func() error { return closeErr(s.CloseOperation(t.Context(), node.End{Operation: 1})) },
 		"migrate": func() error { return s.Migrate(t.Context()) },
 	}

@@ -102,7 +102,7 @@ func TestAnOutageDoesNotMakeAStepLate(t *testing.T) {
 		return &node.Request{Open: &node.Operation{Kind: node.KindPower, Steps: []node.Step{{Interface: "power", Step: "on"}}}, Apply: func(*node.Node) {}}, nil
 	})
 	require.NoError(t, err)
-	_, err = s.Begin(t.Context(), o.ID, "r1")
+	_, err = s.Begin(t.Context(), o.ID, o.WorkflowID, "r1")
 	require.NoError(t, err)
 	usual := time.Now().Add(-20 * time.Second).UTC().Truncate(time.Microsecond)
 	claim := func(attempt int32) *node.Operation {

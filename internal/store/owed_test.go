@@ -57,7 +57,7 @@ func TestAnUndoThatIsDueIsTheOneThatFollowUpBuilds(t *testing.T) {
 	})
 	require.NoError(t, err)
 	row := func(id int64) string {
-		return ask[string](t, url, `SELECT jsonb_pretty(to_jsonb(o) - 'id' - 'accepted_at' - 'phase' - 'outcome' - 'error' - 'cause' - 'ended_at') FROM operations o WHERE id = $1`, id)
+		return ask[string](t, url, `SELECT jsonb_pretty(to_jsonb(o) - 'id' - 'accepted_at' - 'phase' - 'outcome' - 'error' - 'cause' - 'ended_at' - 'workflow_suffix') FROM operations o WHERE id = $1`, id)
 	}
 	require.Equal(t, node.Accepted, due[0].Phase)
 	require.Equal(t, node.Accepted, o.Phase)
@@ -97,7 +97,7 @@ func TestWhatIsOwedIsUndoneAsSoonAsSomebodyCoversTheNode(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, ops, "one at a time")
 
-	_, err = s.Begin(t.Context(), o.ID, "u1")
+	_, err = s.Begin(t.Context(), o.ID, o.WorkflowID, "u1")
 	require.NoError(t, err)
 	_, err = s.Claim(t.Context(), o.ID, "u1", first, time.Time{}, "c1")
 	require.NoError(t, err)
@@ -149,7 +149,7 @@ func TestWhatACleaningOwesIsUndoneInTheMaintenanceOfItsFailure(t *testing.T) {
 				}}, nil
 			})
 			require.NoError(t, err)
-			_, err = s.Begin(t.Context(), o.ID, "r1")
+			_, err = s.Begin(t.Context(), o.ID, o.WorkflowID, "r1")
 			require.NoError(t, err)
 			_, err = s.Claim(t.Context(), o.ID, "r1", first, time.Time{}, "c1")
 			require.NoError(t, err)
@@ -217,7 +217,7 @@ func tried(t *testing.T, s *store.Store, p node.Progress, end node.End) *node.Op
 	require.NoError(t, err)
 	require.Len(t, ops, 1)
 	end.Operation = ops[0].ID
-	_, err = s.Begin(t.Context(), end.Operation, "u")
+	_, err = s.Begin(t.Context(), end.Operation, ops[0].WorkflowID, "u")
 	require.NoError(t, err)
 	_, err = s.Claim(t.Context(), end.Operation, "u", first, time.Time{}, "c1")
 	require.NoError(t, err)
@@ -371,7 +371,7 @@ func TestAnOldErrorSaysWhenWhatWasLeftIsUndone(t *testing.T) {
 			return &node.Request{Move: []node.Event{node.EventDelete}, Open: &node.Operation{Kind: node.KindUndeploy, Target: node.Available, Steps: undoSteps}}, nil
 		})
 		require.NoError(t, err)
-		_, err = s.Begin(t.Context(), again.ID, "r2")
+		_, err = s.Begin(t.Context(), again.ID, again.WorkflowID, "r2")
 		require.NoError(t, err)
 		_, err = s.Claim(t.Context(), again.ID, "r2", first, time.Time{}, "c1")
 		require.NoError(t, err)

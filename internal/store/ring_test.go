@@ -193,7 +193,7 @@ func TestANodeUnderOperationKeepsItsOwner(t *testing.T) {
 	require.Empty(t, e.Nodes)
 	require.True(t, e.Rings[0].Unsettled)
 	for i, o := range ops {
-		_, err := c.s.Begin(t.Context(), o.ID, fmt.Sprint(i))
+		_, err := c.s.Begin(t.Context(), o.ID, o.WorkflowID, fmt.Sprint(i))
 		require.NoError(t, err)
 		_, err = c.s.CloseOperation(t.Context(), node.End{Operation: o.ID, RunID: fmt.Sprint(i), Outcome: node.Succeeded})
 		require.NoError(t, err)

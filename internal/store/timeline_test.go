@@ -37,7 +37,7 @@ func TestTheTimelineSaysWhoTookOverFromWhomAndWhy(t *testing.T) {
 	n := create(t, s, node.Available)
 	o, err := s.Request(t.Context(), n.UUID, deploy)
 	require.NoError(t, err)
-	_, err = s.Begin(t.Context(), o.ID, "r1")
+	_, err = s.Begin(t.Context(), o.ID, o.WorkflowID, "r1")
 	require.NoError(t, err)
 	claim := func(seq int64, attempt int32, by string) node.Claim {
 		c := node.Claim{Seq: seq, Attempt: attempt}

@@ -162,7 +162,7 @@ func TestAStepThatTakesUnusuallyLongIsFound(t *testing.T) {
 		return &node.Request{Open: &node.Operation{Kind: node.KindPower, Steps: []node.Step{{Interface: "deploy", Step: node.StepDeploy}}}, Apply: func(*node.Node) {}}, nil
 	})
 	require.NoError(t, err)
-	_, err = s.Begin(t.Context(), o.ID, "r1")
+	_, err = s.Begin(t.Context(), o.ID, o.WorkflowID, "r1")
 	require.NoError(t, err)
 	c := node.Claim{Seq: 1, Attempt: 1}
 	n, err := s.Claim(t.Context(), o.ID, "r1", c, time.Time{}, "c1")

@@ -289,7 +289,7 @@ func TestWhatFollowsAnOperationIsPausedAsItWas(t *testing.T) {
 		}
 		o, err := s.Request(t.Context(), n.UUID, deploy)
 		require.NoError(t, err)
-		_, err = s.Begin(t.Context(), o.ID, "r1")
+		_, err = s.Begin(t.Context(), o.ID, o.WorkflowID, "r1")
 		require.NoError(t, err)
 		_, err = s.Claim(t.Context(), o.ID, "r1", first, time.Time{}, "c1")
 		require.NoError(t, err)

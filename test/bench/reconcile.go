@@ -162,13 +162,13 @@ func (f *fleet) open(ctx context.Context) error {
 	rows, err := f.db.Query(ctx, fmt.Sprintf(`
 		INSERT INTO operations (node_id, node_uuid, kind, phase, origin, target, conductor_group, driver)
 		SELECT n.id, n.uuid, 'deploy', 'running', 'available', 'active', n.conductor_group, n.driver FROM nodes n ORDER BY n.id LIMIT %d
-		RETURNING id, node_uuid::text`, benchOpen))
+		RETURNING id, node_uuid::text, workflow_suffix`, benchOpen))
 	if err != nil {
 		return err
 	}
 	type open struct {
-		ID   int64
-		UUID string
+		ID           int64
+		UUID, Suffix string
 	}
 	ops, err := pgx.CollectRows(rows, pgx.RowToStructByPos[open])
 	if err != nil {
@@ -176,7 +176,7 @@ func (f *fleet) open(ctx context.Context) error {
 	}
 	for _, o := range ops {
 		run, err := f.temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
-			ID: node.WorkflowID(o.UUID, node.KindDeploy, o.ID), TaskQueue: "nobody",
+			ID: node.WorkflowID(o.UUID, node.KindDeploy, o.ID, o.Suffix), TaskQueue: "nobody",
 		}, node.KindDeploy.Spec().Workflow)
 		if err != nil {
 			return err

@@ -104,7 +104,7 @@ func TestTheTenMinutesAreOfATemporalThatAnswers(t *testing.T) {
 	w.recovered(0, true, "no orchestrator was there to ask")
 	w.passes(9 * time.Minute)
 	for _, o := range lostOnes[:many-few] {
-		w.temporal.status[node.WorkflowID(o.uuid, node.KindDeploy, o.op)] = node.RunStatus{Known: true, Open: true}
+		w.temporal.status[o.workflow] = node.RunStatus{Known: true, Open: true}
 	}
 	w.recovered(few, false, "some are back: the rest is no mass loss any more")
 }

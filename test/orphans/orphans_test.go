@@ -58,8 +58,9 @@ type orphan struct {
 	cover       string
 	maintenance bool
 
-	uuid string
-	op   int64
+	uuid     string
+	op       int64
+	workflow string
 }
 
 func (o *orphan) String() string {
@@ -115,10 +116,10 @@ func (w *temporal) Open(context.Context) (map[string]bool, error) { return map[s
 
 func (w *temporal) Unpause(context.Context, *node.Operation, string, string) error { return nil }
 
-func (w *temporal) Status(_ context.Context, id, _ string) (node.RunStatus, error) {
+func (w *temporal) Status(_ context.Context, o *node.Operation) (node.RunStatus, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.status[id], w.away
+	return w.status[o.WorkflowID], w.away
 }
 
 func (*temporal) Cancel(context.Context, *node.Operation, string) error { return nil }
@@ -187,17 +188,18 @@ func (w *world) leave(o *orphan) {
 	case node.Holds(o.state):
 		phase = "holding"
 	}
+	var suffix string
 	require.NoError(w, w.conn.QueryRow(w.Context(), `
 INSERT INTO operations (node_id, node_uuid, kind, phase, origin, target, conductor_group, driver, conductor, undo, accepted_at, run_id, begun_at)
 SELECT id, uuid, $2, $3, 'available', target_provision_state, conductor_group, driver, $4, '["eject media", "clear boot override"]',
 	now() - interval '1 minute', CASE WHEN $5 THEN 'run' END, CASE WHEN $5 THEN now() END
-  FROM nodes WHERE uuid = $1 RETURNING id`, n.UUID, string(built[o.state]), phase, o.owner+"-"+group, o.what != neverStarted).Scan(&o.op))
-	id := node.WorkflowID(n.UUID, built[o.state], o.op)
+  FROM nodes WHERE uuid = $1 RETURNING id, workflow_suffix`, n.UUID, string(built[o.state]), phase, o.owner+"-"+group, o.what != neverStarted).Scan(&o.op, &suffix))
+	o.workflow = node.WorkflowID(n.UUID, built[o.state], o.op, suffix)
 	switch o.what {
 	case terminated:
-		w.temporal.status[id] = node.RunStatus{Known: true, How: terminated, ClosedAt: time.Now().Add(-safe - time.Second)}
+		w.temporal.status[o.workflow] = node.RunStatus{Known: true, How: terminated, ClosedAt: time.Now().Add(-safe - time.Second)}
 	case alive:
-		w.temporal.status[id] = node.RunStatus{Known: true, Open: true}
+		w.temporal.status[o.workflow] = node.RunStatus{Known: true, Open: true}
 	}
 }
 

@@ -18,8 +18,8 @@ func OrchestratorStore(l orchestrator.OperationStore) orchestrator.OperationStor
 type orchestratorStore struct{ orchestrator.OperationStore }
 
 // Begin implements orchestrator.OperationStore.
-func (l *orchestratorStore) Begin(ctx context.Context, operation int64, runID string) (*node.Operation, error) {
-	o, err := l.OperationStore.Begin(ctx, operation, runID)
+func (l *orchestratorStore) Begin(ctx context.Context, operation int64, workflowID, runID string) (*node.Operation, error) {
+	o, err := l.OperationStore.Begin(ctx, operation, workflowID, runID)
 	if err == nil {
 		chaos.At(ctx, chaos.Point{Name: chaos.Beginning, Operation: operation, Node: o.NodeUUID})
 	}
