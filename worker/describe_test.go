@@ -11,11 +11,13 @@ import (
 	workflowpb "go.temporal.io/api/workflow/v1"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/worker"
+	"go.temper.dev/temper/workflows"
 )
 
 // saying is a Temporal that returns a given description of each run; "" is the newest run.
@@ -25,7 +27,18 @@ type saying struct {
 }
 
 func (s saying) DescribeWorkflowExecution(_ context.Context, _, run string) (*workflowservice.DescribeWorkflowExecutionResponse, error) {
-	return &workflowservice.DescribeWorkflowExecutionResponse{WorkflowExecutionInfo: s.runs[run]}, nil
+	return &workflowservice.DescribeWorkflowExecutionResponse{WorkflowExecutionInfo: own(s.runs[run])}, nil
+}
+
+// own makes info that of a workflow of operation 1, a deploy.
+func own(info *workflowpb.WorkflowExecutionInfo) *workflowpb.WorkflowExecutionInfo {
+	info.Type, info.TaskQueue = &commonpb.WorkflowType{Name: node.KindDeploy.Spec().Workflow}, workflows.OrchestratorQueue
+	operation, err := converter.GetDefaultDataConverter().ToPayload("1")
+	if err != nil {
+		panic(err) // a string can be encoded
+	}
+	info.Memo = &commonpb.Memo{Fields: map[string]*commonpb.Payload{"operation": operation}}
+	return info
 }
 
 // Every status of Temporal's API has the expected statusMeaning, and an unknown status has none.

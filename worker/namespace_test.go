@@ -14,6 +14,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
+	enums "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/operatorservice/v1"
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/api/workflowservice/v1"
@@ -171,6 +172,51 @@ func TestAnOperationIsStartedOnce(t *testing.T) {
 	require.NoError(t, s.Cancel(t.Context(), o, ""), "cancelling what has ended is no error")
 	require.NoError(t, s.Nudge(t.Context(), o))
 	require.NoError(t, s.ReportSteps(t.Context(), o.WorkflowID, "", conductor.StepsUpdate{}), "nor is telling it of its steps")
+}
+
+// Anybody can start a workflow under any id. It is not the operation's if type, task queue or memo differ, and is left alone.
+func TestAWorkflowOfTheRightIDIsNotYetTheOperations(t *testing.T) {
+	address := temporal(t)
+	c, err := worker.Dial(t.Context(), worker.Temporal{Address: address, Namespace: "temper", Identity: "test"}, zap.NewNop())
+	require.NoError(t, err)
+	defer c.Close()
+	s := worker.Starter{Client: c, Namespace: "temper"}
+	const uuid = "11111111-1111-1111-1111-111111111111"
+	ours, kind := map[string]any{"operation": "7"}, node.KindDeploy.Spec().Workflow
+	for name, foreign := range map[string]struct {
+		queue, kind string
+		memo        map[string]any
+	}{
+		"another type": {workflows.OrchestratorQueue, "Nobody", ours}, "another queue": {"nobody", kind, ours},
+		"no memo": {workflows.OrchestratorQueue, kind, nil}, "another memo": {workflows.OrchestratorQueue, kind, map[string]any{"operation": 7}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := &node.Operation{ID: 7, NodeUUID: uuid, Kind: node.KindDeploy, WorkflowID: node.WorkflowID(uuid, node.KindDeploy, 7, name)}
+			_, err := c.ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{ID: o.WorkflowID, TaskQueue: foreign.queue, Memo: foreign.memo}, foreign.kind)
+			require.NoError(t, err)
+			require.NoError(t, s.Start(t.Context(), o))
+			st, err := s.Status(t.Context(), o)
+			require.NoError(t, err)
+			require.False(t, st.Known)
+			require.Contains(t, st.Foreign, `of type "`+foreign.kind+`" on task queue "`+foreign.queue+`"`)
+			require.NoError(t, s.Cancel(t.Context(), o, ""))
+			require.NoError(t, s.Nudge(t.Context(), o))
+			require.NoError(t, s.Unpause(t.Context(), o, "ann", ""))
+			require.NoError(t, s.Terminate(t.Context(), o, ""))
+			h := c.GetWorkflowHistory(t.Context(), o.WorkflowID, "", false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+			events := 0
+			for ; h.HasNext(); events++ {
+				_, err := h.Next()
+				require.NoError(t, err)
+			}
+			require.Equal(t, 2, events, "it was started and has its first task, and nothing else happened")
+		})
+	}
+	o := &node.Operation{ID: 7, NodeUUID: uuid, Kind: node.KindDeploy, WorkflowID: node.WorkflowID(uuid, node.KindDeploy, 7, "own")}
+	require.NoError(t, s.Start(t.Context(), o))
+	st, err := s.Status(t.Context(), o)
+	require.NoError(t, err)
+	require.True(t, st.Open)
 }
 
 // In Temporal's list a workflow can be found by its node, and its summary says what it does to which node.

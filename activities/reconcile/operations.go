@@ -326,14 +326,20 @@ func (r *Reconciler) wasReset(ctx context.Context, o node.Operation, out *TickRe
 	return true, r.nudge(ctx, &o, out)
 }
 
-// close ends orphaned operations as failed. What their steps left half done is owed.
+// end returns how an orphaned operation is closed. What its steps left half done is owed. A workflow completes only when its operation has
+// succeeded and is closed: if that is open, the database was restored from a backup, and the operation is closed once more.
+func (r *Reconciler) end(o *orphan) node.End {
+	if o.how == node.RunCompleted {
+		return node.End{Operation: o.op.ID, RunID: o.op.RunID, Outcome: node.Succeeded, Again: true, By: activities.ByReconciliation, Defaults: r.Defaults}
+	}
+	why := fmt.Sprintf("The workflow of operation %d of node %s was %s; reconciliation ended the operation", o.op.ID, o.op.NodeUUID, o.how)
+	return o.op.EndAbandoned(activities.ByReconciliation, node.Failure{Error: why, Cause: o.cause}, r.Defaults)
+}
+
+// close ends orphaned operations.
 func (r *Reconciler) close(ctx context.Context, orphans []orphan, out *TickResult) error {
 	return each(ctx, orphans, func(o *orphan) error {
-		why := fmt.Sprintf("The workflow of operation %d of node %s was %s; reconciliation ended the operation", o.op.ID, o.op.NodeUUID, o.how)
-		if o.how == node.RunCompleted {
-			why += ". A workflow that completes ends its operation first: was the database restored from a backup?"
-		}
-		next, err := r.Operations.CloseOperation(ctx, o.op.EndAbandoned(activities.ByReconciliation, node.Failure{Error: why, Cause: o.cause}, r.Defaults))
+		next, err := r.Operations.CloseOperation(ctx, r.end(o))
 		switch {
 		case fault.Is(err, fault.Lost) || fault.Is(err, fault.Conflict):
 			return nil // ended meanwhile

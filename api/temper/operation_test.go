@@ -90,6 +90,43 @@ func TestCancelOperation(t *testing.T) {
 	b.Post("/temper/v1/operations/odd/cancel", nil).Fails(404)
 }
 
+// An operation that no workflow has begun has touched nothing, so that neither Temporal nor an orchestrator has to answer to end it. Its id may
+// even belong to a workflow of somebody else.
+func TestWhatNoWorkflowHasBegunEndsInTheDatabaseAlone(t *testing.T) {
+	for what, end := range map[string]func(b *apitest.Bench, id string){
+		"cancelled": func(b *apitest.Bench, id string) {
+			require.Equal(t, "ended", b.Post("/temper/v1/operations/"+id+"/cancel", nil).Is(202)["state"])
+		},
+		"aborted": func(b *apitest.Bench, _ string) {
+			b.Put("/v1/nodes/n1/states/provision", apitest.ProvisionBody("abort")).Is(202)
+		},
+		"deleted": func(b *apitest.Bench, _ string) {
+			b.Put("/v1/nodes/n1/states/provision", apitest.ProvisionBody("deleted")).Is(202)
+		},
+	} {
+		t.Run(what, func(t *testing.T) {
+			b := apitest.New(t).WithConductors()
+			b.In("n1", node.Deploying)
+			o := b.LastOperation("n1")
+			b.SQL(`UPDATE operations SET phase = 'accepted', begun_at = NULL, run_id = NULL, conductor = '', accepted_at = accepted_at - interval '6 seconds'`)
+			b.Operations.Newest = &node.RunStatus{Foreign: `workflow w of type "T" on task queue "q"`}
+			why := b.Get("/temper/v1/nodes/n1/why").Is(200)["text"].(string)
+			require.Contains(t, why, `is taken by a workflow of somebody else (workflow w of type "T" on task queue "q")`)
+			id := strconv.FormatInt(o.ID, 10)
+			require.Contains(t, why, "temper operation cancel "+id)
+			end(b, id)
+			ended := b.Get("/temper/v1/operations/" + id).Is(200)
+			require.Equal(t, []any{"ended", "cancelled"}, []any{ended["state"], ended["outcome"]})
+			if what == "deleted" {
+				require.Equal(t, node.KindUndeploy, b.LastOperation("n1").Kind)
+				return
+			}
+			require.Equal(t, "deploy failed", b.Field("n1", "provision_state"))
+			require.Nil(t, b.Field("n1", "reservation"))
+		})
+	}
+}
+
 // The filter state accepts outcomes, too, because people see the outcome of an ended operation where they see the state of an
 // open one.
 func TestOperationsAreListedByHowTheyEnded(t *testing.T) {

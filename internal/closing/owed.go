@@ -11,8 +11,11 @@ func (e *Ending) owedAfter(n *node.Node, end node.End) {
 	o := n.Operation
 	undo := o.Undo
 	e.OwedError, e.OwedRefused = n.OwedError, n.OwedRefused
-	if end.Abandoned {
+	switch {
+	case end.Abandoned:
 		undo = node.UndoAtEnd(o, end.Outcome)
+	case end.Again:
+		undo = nil
 	}
 	left := node.WithUndo(n.Owed, undo)
 	if end.Outcome == node.Succeeded { // what somebody asked for by hand stays

@@ -292,11 +292,13 @@ func Unattended(o *node.Operation, f Facts) string {
 	if away := f.System.Away(); away != "" {
 		return away
 	}
-	if late := f.System.Unreconciled(); late != "" && (f.System.Fleet.Age >= 0 || waits > node.TakenUpIn) {
-		return late
-	}
+	late := f.System.Unreconciled()
 	if f.Foreign != "" {
-		return fmt.Sprintf("The id of its workflow is taken by a workflow of somebody else (%s): reconciliation starts it under another id within seconds", f.Foreign)
+		taken := fmt.Sprintf("The id of its workflow is taken by a workflow of somebody else (%s): reconciliation starts it under another id", f.Foreign)
+		return strings.TrimSuffix(taken+". "+late, ". ")
+	}
+	if late != "" && (f.System.Fleet.Age >= 0 || waits > node.TakenUpIn) {
+		return late
 	}
 	if o.NotTakenUp(f.Now) {
 		return fmt.Sprintf("No orchestrator has taken it up in %s: it begins when one does", text.Duration(waits.Round(time.Second)))

@@ -30,7 +30,9 @@ type End struct {
 	// Abandoned: no undo was tried, so that everything that the operation's steps have
 	// left is owed (UndoAtEnd).
 	Abandoned bool
-	Defaults  Defaults // of the operation that follows, if one does
+	// Again: it was closed before, with this outcome, and the record of that was lost. Nothing that the row says is left to undo.
+	Again    bool
+	Defaults Defaults // of the operation that follows, if one does
 }
 
 // AskedCause returns the cause of an end of o that somebody asked for.

@@ -180,10 +180,15 @@ type Host struct {
 // must run there.
 func OwnQueue(h Host) string { return fmt.Sprintf("host/%s/%d", h.Name, h.Incarnation) }
 
-// EndSteps ends the steps that have begun and are not over, because the operation ends.
+// EndSteps ends the steps that have begun and are not over, because the operation ends. If it has succeeded, every step is
+// done, also one whose record was lost.
 func (o *Operation) EndSteps(outcome Outcome, at time.Time) {
 	for i := range o.Steps {
 		s := &o.Steps[i]
+		if outcome == Succeeded && !s.Over() {
+			s.State, s.EndedAt = StepDone, &at
+			continue
+		}
 		switch s.State {
 		case StepRunning, StepWaiting:
 			s.State = StepFailed

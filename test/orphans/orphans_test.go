@@ -99,6 +99,7 @@ func all() []*orphan {
 type temporal struct {
 	mu      sync.Mutex
 	status  map[string]node.RunStatus // by workflow
+	foreign string                    // the id of a workflow that is no operation's
 	away    error                     // its error if it does not answer
 	started []int64
 }
@@ -106,6 +107,9 @@ type temporal struct {
 func (w *temporal) Start(_ context.Context, o *node.Operation) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if o.WorkflowID == w.foreign {
+		return nil
+	}
 	w.started = append(w.started, o.ID)
 	w.status[o.WorkflowID] = node.RunStatus{Known: true, Open: true}
 	return nil
@@ -119,6 +123,9 @@ func (w *temporal) Unpause(context.Context, *node.Operation, string, string) err
 func (w *temporal) Status(_ context.Context, o *node.Operation) (node.RunStatus, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if o.WorkflowID == w.foreign {
+		return node.RunStatus{Foreign: "workflow of a stranger"}, w.away
+	}
 	return w.status[o.WorkflowID], w.away
 }
 
