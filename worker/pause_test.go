@@ -9,7 +9,6 @@ import (
 	commonpb "go.temporal.io/api/common/v1"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/activity"
-	"go.temporal.io/sdk/client"
 	sdkworker "go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 	"go.uber.org/zap"
@@ -27,7 +26,7 @@ func TestWhatSomebodyPausesInTemporalIsSeenAndUnpaused(t *testing.T) {
 	defer c.Close()
 	const uuid = "11111111-1111-1111-1111-111111111111"
 	o := &node.Operation{ID: 7, NodeUUID: uuid, Kind: node.KindDeploy, WorkflowID: node.WorkflowID(uuid, node.KindDeploy, 7, "5f0c1d2e")}
-	w := sdkworker.New(c, "q", sdkworker.Options{MaxHeartbeatThrottleInterval: 100 * time.Millisecond})
+	w := sdkworker.New(c, workflows.OrchestratorQueue, sdkworker.Options{MaxHeartbeatThrottleInterval: 100 * time.Millisecond})
 	causes, goOn := make(chan error, 10), make(chan struct{})
 	w.RegisterActivityWithOptions(func(ctx context.Context) error {
 		for {
@@ -52,13 +51,12 @@ func TestWhatSomebodyPausesInTemporalIsSeenAndUnpaused(t *testing.T) {
 			return err
 		}
 		return workflow.Sleep(ctx, time.Hour)
-	}, workflow.RegisterOptions{Name: "wf"})
+	}, workflow.RegisterOptions{Name: node.KindDeploy.Spec().Workflow})
 	require.NoError(t, w.Start())
 	defer w.Stop()
 	ctx := t.Context()
-	_, err = c.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: o.WorkflowID, TaskQueue: "q"}, "wf")
-	require.NoError(t, err)
 	s := worker.Starter{Client: c, Namespace: "temper"}
+	require.NoError(t, s.Start(ctx, o))
 	listed := func(run string) func() bool {
 		return func() bool {
 			open, err := worker.Describer{Client: c}.Open(ctx)
