@@ -24,6 +24,7 @@ import (
 	"go.temper.dev/temper/activities/conductor"
 	"go.temper.dev/temper/activities/orchestrator"
 	"go.temper.dev/temper/activities/reconcile"
+	"go.temper.dev/temper/internal/events"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/internal/store"
@@ -59,6 +60,9 @@ type noStore struct {
 	reconcile.RingStore
 }
 
+func (noStore) StartedLast(context.Context, string) (bool, error) { return true, nil }
+func (noStore) AddEvent(context.Context, events.Event) error      { return nil }
+
 func (noStore) Witness(context.Context, time.Time, bool) (store.Seen, error) {
 	return store.Seen{}, nil
 }
@@ -76,8 +80,9 @@ func TestAnOrchestratorMakesWhatItNeedsInTemporal(t *testing.T) {
 	done := make(chan error, 1)
 	// An earlier release has left its schedule among the operations, and a person has paused it.
 	require.Eventually(t, func() bool {
-		_ = worker.MakeNamespace(ctx, c, namespace)
-		return worker.MakeSchedule(ctx, c, time.Hour) == nil
+		earlier := worker.NewKeeper(worker.Setup{Operations: worker.Place{Client: c, Namespace: namespace}, Interval: time.Hour}, noStore{}, "earlier", time.Minute)
+		_ = earlier.Operations(ctx)
+		return earlier.Schedule(ctx) == nil
 	}, 30*time.Second, 50*time.Millisecond)
 	old := c.ScheduleClient().GetHandle(ctx, workflows.ReconcileSchedule)
 	require.NoError(t, old.Pause(ctx, client.SchedulePauseOptions{Note: "by a person"}))
@@ -86,7 +91,7 @@ func TestAnOrchestratorMakesWhatItNeedsInTemporal(t *testing.T) {
 	defer own.Close()
 	o := &worker.Orchestrator{
 		Reconciliation: own, ReconcileNamespace: namespace + "-reconcile",
-		Client: c, Namespace: namespace, Operations: noStore{}, Reconcile: noStore{}, Ring: noStore{}, Witnesses: noStore{}, Conductors: time.Minute, Interval: time.Hour, StopGrace: time.Second,
+		Client: c, Namespace: namespace, Operations: noStore{}, Reconcile: noStore{}, Ring: noStore{}, Setup: noStore{}, Witnesses: noStore{}, Conductors: time.Minute, Interval: time.Hour, StopGrace: time.Second,
 		Metrics: worker.NewMetrics(prometheus.NewRegistry()), Log: zap.NewNop(), Started: func() { close(started) },
 	}
 	go func() {
@@ -209,11 +214,12 @@ func TestTheScheduleIsPutBackAndAPauseIsLeftAlone(t *testing.T) {
 	require.NoError(t, err)
 	defer c.Close()
 	ctx := t.Context()
-	require.NoError(t, worker.MakeSchedule(ctx, c, time.Hour))
-	require.NoError(t, worker.MakeSchedule(ctx, c, time.Hour), "there already")
+	k := worker.NewKeeper(worker.Setup{Operations: worker.Place{Client: c, Namespace: "temper"}, Interval: time.Hour}, noStore{}, "o", time.Hour)
+	require.NoError(t, k.Schedule(ctx))
+	require.NoError(t, k.Schedule(ctx), "there already")
 	schedule := c.ScheduleClient().GetHandle(ctx, workflows.ReconcileSchedule)
 	require.NoError(t, schedule.Delete(ctx))
-	require.NoError(t, worker.MakeSchedule(ctx, c, time.Hour))
+	require.NoError(t, k.Schedule(ctx))
 	runs := func() int {
 		d, err := schedule.Describe(ctx)
 		require.NoError(t, err)
@@ -223,7 +229,7 @@ func TestTheScheduleIsPutBackAndAPauseIsLeftAlone(t *testing.T) {
 	require.Eventually(t, func() bool { return runs() == 1 }, 30*time.Second, 50*time.Millisecond)
 
 	require.NoError(t, schedule.Pause(ctx, client.SchedulePauseOptions{Note: "by a person"}))
-	require.NoError(t, worker.MakeSchedule(ctx, c, time.Hour))
+	require.NoError(t, k.Schedule(ctx))
 	worker.Reconciliation{Operations: c}.TriggerUnlessPaused(ctx, zap.NewNop())
 	d, err := schedule.Describe(ctx)
 	require.NoError(t, err)

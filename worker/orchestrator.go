@@ -22,6 +22,7 @@ import (
 // Orchestrator runs workflow code and the activities that touch only the
 // database. Any number of them may run.
 type Orchestrator struct {
+	Name      string // of this process, in the table of processes
 	Client    client.Client
 	Namespace string // the client's
 	// Reconciliation is a client of ReconcileNamespace, where reconciliations run; nil =
@@ -32,6 +33,7 @@ type Orchestrator struct {
 	Reconcile          reconcile.Store
 	Ring               reconcile.RingStore
 	Witnesses          WitnessStore
+	Setup              SetupStore
 	Conductors         time.Duration // timeout of conductors' heartbeats
 	Shares             reconcile.ShareStore
 	Instances          reconcile.InstanceStore
@@ -68,8 +70,12 @@ func (o *Orchestrator) Run(ctx context.Context) error {
 		SayLost: help.Of(nil, explain.LostSpeedup).Sentence(), Log: o.Log,
 	}
 	register(w, ops, rec)
+	keep := &keeper{
+		setup: Setup{Operations: Place{o.Client, o.Namespace}, Own: Place{o.Reconciliation, o.ReconcileNamespace}, Interval: o.Interval},
+		store: o.Setup, name: o.Name, stuck: stuckAfter, log: o.Log,
+	}
 	// A worker does not start if its namespace does not exist.
-	if err := makeNamespace(ctx, o.Client, o.Namespace); err != nil {
+	if err := keep.keepOperations(ctx); err != nil {
 		o.Log.Warn("the namespace or its search attributes could not be created", zap.Error(err))
 	}
 	if err := w.Start(); err != nil {
@@ -83,9 +89,7 @@ func (o *Orchestrator) Run(ctx context.Context) error {
 	witness := Witness{Store: o.Witnesses, Contact: contact(o.Client), Timeout: o.Conductors, Log: o.Log}
 	g.Go(func() error { return witness.Run(ctx) })
 	g.Go(func() error { return o.Webhooks.run(ctx, o.Log) })
-	own := &reconcileWorker{
-		at: Reconciliation{Own: o.Reconciliation, Operations: o.Client}, namespace: o.ReconcileNamespace, tick: rec, grace: o.StopGrace, log: o.Log,
-	}
+	own := &reconcileWorker{keeper: keep, tick: rec, grace: o.StopGrace, log: o.Log}
 	g.Go(func() error { return o.ensureTemporal(ctx, own) })
 	err := g.Wait()
 	own.stop()

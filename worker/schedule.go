@@ -8,68 +8,44 @@ import (
 	enums "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
-	"go.temporal.io/sdk/temporal"
 	"go.uber.org/zap"
 
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/workflows"
 )
 
-// ensureInterval is how often each orchestrator checks whether the namespaces and the schedule
-// exist.
+// ensureInterval is how often each orchestrator looks at what Temper has made in Temporal.
 const ensureInterval = 15 * time.Second
 
-// ensureRetry is the pause after one of them could not be created.
+// ensureRetry is the pause after something could not be put right for now.
 const ensureRetry = time.Second
 
-// ensureTemporal creates the namespaces, their search attributes and the reconciliation's schedule,
-// and creates them again if they disappear, until ctx ends. It does not end a pause of the
-// schedule.
+// ensureTemporal keeps the namespaces, their search attributes and the reconciliation's schedule as this version wants them,
+// until ctx ends. It does not end a pause of the schedule.
 func (o *Orchestrator) ensureTemporal(ctx context.Context, rec *reconcileWorker) error {
 	next := time.NewTimer(0)
 	defer next.Stop()
+	logged := ""
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-next.C:
 		}
-		pause := ensureInterval
-		err := makeNamespace(ctx, o.Client, o.Namespace)
-		if err == nil {
-			err = rec.ensureSchedule(ctx, o.Interval)
+		err := errors.Join(rec.keeper.keepOperations(ctx), rec.ensureSchedule(ctx), rec.keeper.flush(ctx))
+		pause, words := ensureInterval, ""
+		if err != nil {
+			words = err.Error()
+			if !hopeless(err) {
+				pause = ensureRetry
+			}
 		}
-		if err != nil && ctx.Err() == nil {
-			o.Log.Warn("the namespaces or the schedule in Temporal could not be ensured", zap.Error(err))
-			pause = ensureRetry
+		if words != "" && words != logged && ctx.Err() == nil {
+			o.Log.Warn("what Temper needs in Temporal could not be put right; \"temper status\" says what a person can do", zap.Error(err))
 		}
+		logged = words
 		next.Reset(pause)
 	}
-}
-
-// makeSchedule creates the reconciliation's schedule in the client's namespace if it is missing. If
-// it replaces another schedule, before is that one's state, whose pause is kept.
-func makeSchedule(ctx context.Context, c client.Client, interval time.Duration, before *client.ScheduleState) error {
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
-	defer cancel()
-	o := client.ScheduleOptions{
-		ID:            workflows.ReconcileSchedule,
-		Spec:          client.ScheduleSpec{Intervals: []client.ScheduleIntervalSpec{{Every: interval}}},
-		Overlap:       enums.SCHEDULE_OVERLAP_POLICY_SKIP,
-		CatchupWindow: 10 * time.Second,
-		Action: &client.ScheduleWorkflowAction{
-			ID: workflows.ReconcileSchedule, Workflow: workflows.ReconcileType, TaskQueue: workflows.OrchestratorQueue,
-			WorkflowExecutionTimeout: time.Minute,
-		},
-	}
-	if before != nil {
-		o.Paused, o.Note = before.Paused, before.Note
-	}
-	_, err := c.ScheduleClient().Create(ctx, o)
-	if errors.Is(err, temporal.ErrScheduleAlreadyRunning) {
-		return nil
-	}
-	return err
 }
 
 // Reconciliation is where the reconciliation's schedule is.
