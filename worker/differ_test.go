@@ -88,15 +88,15 @@ func TestEveryFieldOfAScheduleIsCompared(t *testing.T) {
 		}
 		require.Len(t, got, 1, path)
 		require.Equal(t, path, got[0].Field)
-		require.NotEqual(t, got[0].Have, got[0].Want, path)
+		require.NotEqual(t, got[0].Want, got[0].Have, path)
 	})
 	require.Greater(t, seen, 30)
 	require.Empty(t, Place{}.scheduleDifferences(have, time.Hour), "all was put back")
 
 	got := Place{}.scheduleDifferences(have, time.Minute)
 	require.Len(t, got, 1)
-	require.Equal(t, `[{"interval":"3600s"}]`, got[0].Have)
-	require.Equal(t, `[{"interval":"60s"}]`, got[0].Want)
+	require.JSONEq(t, `[{"interval":"3600s"}]`, got[0].Have)
+	require.JSONEq(t, `[{"interval":"60s"}]`, got[0].Want)
 	empty := proto.Clone(have).(*schedulepb.Schedule)
 	empty.Spec = nil
 	require.Equal(t, "none", Place{}.scheduleDifferences(empty, time.Hour)[0].Have)

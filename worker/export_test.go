@@ -31,6 +31,6 @@ func (k *Keeper) Schedule(ctx context.Context) error {
 }
 
 // TriggerUnlessPaused runs a reconciliation, as a conductor that joins or leaves does.
-func (r Reconciliation) TriggerUnlessPaused(ctx context.Context, log *zap.Logger) {
-	r.triggerUnlessPaused(ctx, log)
+func (s Setup) TriggerUnlessPaused(ctx context.Context, log *zap.Logger) {
+	s.triggerUnlessPaused(ctx, log)
 }

@@ -89,9 +89,11 @@ func TestAnOrchestratorMakesWhatItNeedsInTemporal(t *testing.T) {
 	own, err := worker.InNamespace(ctx, c, namespace+"-reconcile", "test", zap.NewNop())
 	require.NoError(t, err)
 	defer own.Close()
+	at := worker.Setup{
+		Operations: worker.Place{Client: c, Namespace: namespace}, Own: worker.Place{Client: own, Namespace: namespace + "-reconcile"}, Interval: time.Hour,
+	}
 	o := &worker.Orchestrator{
-		Reconciliation: own, ReconcileNamespace: namespace + "-reconcile",
-		Client: c, Namespace: namespace, Operations: noStore{}, Reconcile: noStore{}, Ring: noStore{}, Setup: noStore{}, Witnesses: noStore{}, Conductors: time.Minute, Interval: time.Hour, StopGrace: time.Second,
+		Temporal: at, Operations: noStore{}, Reconcile: noStore{}, Ring: noStore{}, Setup: noStore{}, Witnesses: noStore{}, Conductors: time.Minute, StopGrace: time.Second,
 		Metrics: worker.NewMetrics(prometheus.NewRegistry()), Log: zap.NewNop(), Started: func() { close(started) },
 	}
 	go func() {
@@ -128,7 +130,7 @@ func TestAnOrchestratorMakesWhatItNeedsInTemporal(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, d.Schedule.State.Paused, "what a person has paused stays so")
 	require.Equal(t, "by a person", d.Schedule.State.Note)
-	require.NoError(t, worker.Reconciliation{Own: own, Operations: c}.Trigger(ctx))
+	require.NoError(t, at.Trigger(ctx))
 	require.Eventually(t, func() bool {
 		page, err := own.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{Query: "WorkflowType = 'Reconcile'"})
 		return err == nil && len(page.GetExecutions()) == 1
@@ -214,7 +216,8 @@ func TestTheScheduleIsPutBackAndAPauseIsLeftAlone(t *testing.T) {
 	require.NoError(t, err)
 	defer c.Close()
 	ctx := t.Context()
-	k := worker.NewKeeper(worker.Setup{Operations: worker.Place{Client: c, Namespace: "temper"}, Interval: time.Hour}, noStore{}, "o", time.Hour)
+	at := worker.Setup{Operations: worker.Place{Client: c, Namespace: "temper"}, Interval: time.Hour}
+	k := worker.NewKeeper(at, noStore{}, "o", time.Hour)
 	require.NoError(t, k.Schedule(ctx))
 	require.NoError(t, k.Schedule(ctx), "there already")
 	schedule := c.ScheduleClient().GetHandle(ctx, workflows.ReconcileSchedule)
@@ -225,16 +228,16 @@ func TestTheScheduleIsPutBackAndAPauseIsLeftAlone(t *testing.T) {
 		require.NoError(t, err)
 		return d.Info.NumActions
 	}
-	worker.Reconciliation{Operations: c}.TriggerUnlessPaused(ctx, zap.NewNop())
+	at.TriggerUnlessPaused(ctx, zap.NewNop())
 	require.Eventually(t, func() bool { return runs() == 1 }, 30*time.Second, 50*time.Millisecond)
 
 	require.NoError(t, schedule.Pause(ctx, client.SchedulePauseOptions{Note: "by a person"}))
 	require.NoError(t, k.Schedule(ctx))
-	worker.Reconciliation{Operations: c}.TriggerUnlessPaused(ctx, zap.NewNop())
+	at.TriggerUnlessPaused(ctx, zap.NewNop())
 	d, err := schedule.Describe(ctx)
 	require.NoError(t, err)
 	require.True(t, d.Schedule.State.Paused)
 	require.NoError(t, c.TerminateWorkflow(ctx, d.Info.RunningWorkflows[0].WorkflowID, "", "the next may begin"))
-	require.NoError(t, worker.Reconciliation{Operations: c}.Trigger(ctx), "by name it runs all the same")
+	require.NoError(t, at.Trigger(ctx), "by name it runs all the same")
 	require.Eventually(t, func() bool { return runs() == 2 }, 30*time.Second, 50*time.Millisecond)
 }

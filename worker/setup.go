@@ -66,18 +66,6 @@ func (s Setup) Look(ctx context.Context) *explain.TemporalSetup {
 	return out
 }
 
-// findSchedule describes the schedule where it is, or is to be: in the namespace of the reconciliations, or among the
-// operations if that namespace can't be had.
-func (s Setup) findSchedule(ctx context.Context) (Place, *workflowservice.DescribeScheduleResponse, error) {
-	if s.Own.Client != nil {
-		if d, err := s.Own.schedule(ctx); !noNamespace(err) && !forbidden(err) {
-			return s.Own, d, err
-		}
-	}
-	d, err := s.Operations.schedule(ctx)
-	return s.Operations, d, err
-}
-
 // unreadable reports whether the error means that what was to be read is missing, or that this client may not read it.
 func unreadable(err error) bool { return notFound(err) || noNamespace(err) || forbidden(err) }
 

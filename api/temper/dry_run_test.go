@@ -126,6 +126,7 @@ func TestADryRunFetchesTheImageAndComparesItWithTheDisk(t *testing.T) {
 	require.Regexp(t, "^image_unreachable: the image could not be read from here: .*the server answered 500", doubts(b, with(url+"/broken.raw", digestOfAnImage)))
 	require.Regexp(t, "^image_certificate_not_trusted: ", doubts(b, with(untrusted(t)+"/good.raw", digestOfAnImage)))
 	require.Empty(t, doubts(b, with(url+"/good.raw", digestOfAnImage)))
+	require.Equal(t, before, everything(b))
 	b.Patch("/v1/nodes/n1", apitest.Add("/instance_info/image_source", url+"/good.raw"), apitest.Add("/instance_info/image_checksum", digestOfAnImage),
 		apitest.Add("/instance_info/image_request_authorization_secret", "Bearer hunter2")).Is(200)
 	require.Regexp(t, "^image_unreachable: the image was not read, because its server needs the secret", doubts(b, map[string]any{"verb": "active"}))

@@ -116,14 +116,12 @@ func reach(ctx context.Context, p *process, r *config.API, d *worker.Dependencie
 	if err := awaitTemporal(ctx, p, c); err != nil {
 		return unlessDone(ctx, err)
 	}
-	rec, closeRec, err := reconciliation(ctx, p, c, r.Temporal, "temper-api")
+	setup, closeSetup, err := setupOf(ctx, p, c, r.Temporal, r.Liveness, "temper-api")
 	if err != nil {
 		return unlessDone(ctx, err)
 	}
-	s.found.Store(&worker.Setup{
-		Operations: worker.Place{Client: c, Namespace: r.Namespace}, Own: worker.Place{Client: rec.Own, Namespace: r.ReconcileNamespace()}, Interval: r.ReconcileInterval,
-	})
-	context.AfterFunc(ctx, closeRec)
+	s.found.Store(&setup)
+	context.AfterFunc(ctx, closeSetup)
 	p.ready(at, healthOf(d))
 	return nil
 }
@@ -144,7 +142,7 @@ type lateSchedule struct {
 
 func (s *lateSchedule) Trigger(ctx context.Context) error {
 	if at := s.found.Load(); at != nil {
-		return worker.Reconciliation{Own: at.Own.Client, Operations: at.Operations.Client}.Trigger(ctx)
+		return at.Trigger(ctx)
 	}
 	return fault.New(fault.Unavailable, "temporal was not reached yet")
 }

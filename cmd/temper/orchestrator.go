@@ -42,19 +42,18 @@ func runOrchestrator(ctx context.Context, p *process, r *config.Orchestrator) er
 		return unlessDone(ctx, err)
 	}
 	defer c.Close()
-	rec, closeRec, err := reconciliation(ctx, p, c, r.Temporal, "temper-orchestrator")
+	setup, closeSetup, err := setupOf(ctx, p, c, r.Temporal, r.Liveness, "temper-orchestrator")
 	if err != nil {
 		return err
 	}
-	defer closeRec()
+	defer closeSetup()
 	hooks, err := newWebhookSender(r.Webhooks, r.AllowLoopback)
 	if err != nil {
 		return err
 	}
 	defer hooks.Close()
 	o := &worker.Orchestrator{
-		Name: name, Setup: db,
-		Client: c, Namespace: r.Namespace, Reconciliation: rec.Own, ReconcileNamespace: r.ReconcileNamespace(), Operations: wrapOperationStore(db), Reconcile: db, Ring: db, Shares: db, Instances: db, Witnesses: db, Conductors: r.ConductorHeartbeatTimeout, Interval: r.ReconcileInterval, StopGrace: workTime(r.ShutdownGrace),
+		Name: name, Temporal: setup, Setup: db, Operations: wrapOperationStore(db), Reconcile: db, Ring: db, Shares: db, Instances: db, Witnesses: db, Conductors: r.ConductorHeartbeatTimeout, StopGrace: workTime(r.ShutdownGrace),
 		Metrics: worker.NewMetrics(p.metrics), Log: p.log, Started: func() { p.ready("", healthOf(dependenciesOf(db, c, r.Temporal.Address))) },
 		Webhooks:     worker.Webhooks{Store: db, Events: db, Sender: hooks, GiveUp: r.GiveUp},
 		Retention:    r.Keeping.DeletedNodes,

@@ -153,7 +153,7 @@ type Trial struct {
 	Refusals []Refusal   `json:"refusals"`
 	Warnings []Warning   `json:"warnings"` // doubts that refuse nothing
 	Steps    []TrialStep `json:"steps"`    // with which the operation would begin
-	Notes    []string    `json:"notes"` // what should be known although it refuses nothing
+	Notes    []string    `json:"notes"`    // what should be known although it refuses nothing
 }
 
 // Refusal is a reason why a request would be refused.
