@@ -67,6 +67,8 @@ type Config struct {
 	// Ask asks PostgreSQL and Temporal whether they answer, each under a deadline of its own.
 	// Default: both do.
 	Ask func(context.Context) explain.Dependencies
+	// Setup compares what is in Temporal with what this version of Temper wants; nil = Temporal does not tell. Default: it does not.
+	Setup func(context.Context) *explain.TemporalSetup
 	// Version is that of the program. Default: none.
 	Version string
 	// Settings is the file from which this process has its settings; commands that start another role name it. Default: none.
@@ -135,6 +137,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Ask == nil {
 		c.Ask = func(context.Context) explain.Dependencies { return explain.Dependencies{} }
+	}
+	if c.Setup == nil {
+		c.Setup = func(context.Context) *explain.TemporalSetup { return nil }
 	}
 	if c.WorkflowURL == nil {
 		c.WorkflowURL = func(*node.Operation) string { return "" }
@@ -219,7 +224,7 @@ func New(c Config) (*Server, error) {
 		return nil, err
 	}
 	hub := events.NewHub(events.Config{Source: c.Store, Log: c.Log, Streams: c.EventStreams, PerUser: c.EventStreamsPerUser})
-	ours, err := temper.New(service, temper.Config{Ready: c.Ready, Ask: c.Ask, Version: c.Version, Reconcile: c.Reconcile, ReconcileLate: c.ReconcileLate, Events: hub, Webhooks: c.Webhooks}, c.Metrics)
+	ours, err := temper.New(service, temper.Config{Ready: c.Ready, Ask: c.Ask, Setup: c.Setup, Version: c.Version, Reconcile: c.Reconcile, ReconcileLate: c.ReconcileLate, Events: hub, Webhooks: c.Webhooks}, c.Metrics)
 	if err != nil {
 		return nil, err
 	}

@@ -27,19 +27,19 @@ type Registry interface {
 type Conductor struct {
 	Client client.Client
 	// Reconciliation is told that a conductor joined or left.
-	Reconciliation Reconciliation
-	Registry       Registry
-	Steps          *conductor.Steps
-	Power          *conductor.PowerRefresh  // nil = only operations read power states
-	Health         *conductor.HealthRefresh // nil = nobody reads the health
-	Consoles       *conductor.Consoles      // nil = it holds no consoles
-	Self           coverage.Conductor       // Hostname, Group, Interfaces
-	Interval       time.Duration            // between two heartbeats
-	Timeout        time.Duration            // how long after its last heartbeat it counts as dead
-	StopGrace      time.Duration
-	AtOnce         int    // steps at a time, each queue. Default 500
-	Started        func() // called each time that it begins to poll; may be nil
-	Log            *zap.Logger
+	Temporal  Setup
+	Registry  Registry
+	Steps     *conductor.Steps
+	Power     *conductor.PowerRefresh  // nil = only operations read power states
+	Health    *conductor.HealthRefresh // nil = nobody reads the health
+	Consoles  *conductor.Consoles      // nil = it holds no consoles
+	Self      coverage.Conductor       // Hostname, Group, Interfaces
+	Interval  time.Duration            // between two heartbeats
+	Timeout   time.Duration            // how long after its last heartbeat it counts as dead
+	StopGrace time.Duration
+	AtOnce    int    // steps at a time, each queue. Default 500
+	Started   func() // called each time that it begins to poll; may be nil
+	Log       *zap.Logger
 
 	contact func(context.Context) error // whether Temporal is reached
 }
@@ -86,7 +86,7 @@ func (c *Conductor) serve(ctx context.Context, incarnation int64) (bool, error) 
 	if c.contact == nil {
 		c.contact = contact(c.Client)
 	}
-	go c.Reconciliation.triggerUnlessPaused(ctx, c.Log) // the ring has one more member
+	go c.Temporal.triggerUnlessPaused(ctx, c.Log) // the ring has one more member
 	reading, stopReading := context.WithCancel(ctx)
 	defer stopReading()
 	go c.refreshPower(reading)
@@ -112,7 +112,7 @@ func (c *Conductor) serve(ctx context.Context, incarnation int64) (bool, error) 
 			c.Log.Warn("the conductor could not be marked as draining", zap.Error(err))
 		}
 		told := make(chan struct{})
-		go func() { defer close(told); c.Reconciliation.triggerUnlessPaused(leave, c.Log) }()
+		go func() { defer close(told); c.Temporal.triggerUnlessPaused(leave, c.Log) }()
 		defer func() { <-told }()
 	}
 	stopAll(workers)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"go.temporal.io/sdk/client"
 	"go.uber.org/zap"
 
 	"go.temper.dev/temper/internal/bmc"
@@ -15,15 +14,23 @@ func AddDriver(hardwareType string, create func(HardwareConfig) bmc.Driver) {
 	newDriver[hardwareType] = create
 }
 
-// MakeNamespace creates the namespace of operations.
-var MakeNamespace = makeNamespace
+// Keeper is what an orchestrator has to keep what is in Temporal.
+type Keeper struct{ keeper }
 
-// MakeSchedule creates the reconciliation's schedule if it is missing.
-func MakeSchedule(ctx context.Context, c client.Client, interval time.Duration) error {
-	return makeSchedule(ctx, c, interval, nil)
+// NewKeeper returns the keeper of an orchestrator of that name.
+func NewKeeper(s Setup, store SetupStore, name string, stuck time.Duration) *Keeper {
+	return &Keeper{keeper{setup: s, store: store, name: name, stuck: stuck, log: zap.NewNop()}}
+}
+
+// Operations keeps the namespace of operations.
+func (k *Keeper) Operations(ctx context.Context) error { return k.keepOperations(ctx) }
+
+// Schedule keeps the schedule among the operations.
+func (k *Keeper) Schedule(ctx context.Context) error {
+	return k.keepSchedule(ctx, k.setup.Operations, nil)
 }
 
 // TriggerUnlessPaused runs a reconciliation, as a conductor that joins or leaves does.
-func (r Reconciliation) TriggerUnlessPaused(ctx context.Context, log *zap.Logger) {
-	r.triggerUnlessPaused(ctx, log)
+func (s Setup) TriggerUnlessPaused(ctx context.Context, log *zap.Logger) {
+	s.triggerUnlessPaused(ctx, log)
 }

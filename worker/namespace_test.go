@@ -25,6 +25,7 @@ import (
 	"go.temper.dev/temper/activities/conductor"
 	"go.temper.dev/temper/activities/orchestrator"
 	"go.temper.dev/temper/activities/reconcile"
+	"go.temper.dev/temper/internal/events"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/internal/store"
@@ -60,6 +61,9 @@ type noStore struct {
 	reconcile.RingStore
 }
 
+func (noStore) StartedLast(context.Context, string) (bool, error) { return true, nil }
+func (noStore) AddEvent(context.Context, events.Event) error      { return nil }
+
 func (noStore) Witness(context.Context, time.Time, bool) (store.Seen, error) {
 	return store.Seen{}, nil
 }
@@ -77,17 +81,20 @@ func TestAnOrchestratorMakesWhatItNeedsInTemporal(t *testing.T) {
 	done := make(chan error, 1)
 	// An earlier release has left its schedule among the operations, and a person has paused it.
 	require.Eventually(t, func() bool {
-		_ = worker.MakeNamespace(ctx, c, namespace)
-		return worker.MakeSchedule(ctx, c, time.Hour) == nil
+		earlier := worker.NewKeeper(worker.Setup{Operations: worker.Place{Client: c, Namespace: namespace}, Interval: time.Hour}, noStore{}, "earlier", time.Minute)
+		_ = earlier.Operations(ctx)
+		return earlier.Schedule(ctx) == nil
 	}, 30*time.Second, 50*time.Millisecond)
 	old := c.ScheduleClient().GetHandle(ctx, workflows.ReconcileSchedule)
 	require.NoError(t, old.Pause(ctx, client.SchedulePauseOptions{Note: "by a person"}))
 	own, err := worker.InNamespace(ctx, c, namespace+"-reconcile", "test", zap.NewNop())
 	require.NoError(t, err)
 	defer own.Close()
+	at := worker.Setup{
+		Operations: worker.Place{Client: c, Namespace: namespace}, Own: worker.Place{Client: own, Namespace: namespace + "-reconcile"}, Interval: time.Hour,
+	}
 	o := &worker.Orchestrator{
-		Reconciliation: own, ReconcileNamespace: namespace + "-reconcile",
-		Client: c, Namespace: namespace, Operations: noStore{}, Reconcile: noStore{}, Ring: noStore{}, Witnesses: noStore{}, Conductors: time.Minute, Interval: time.Hour, StopGrace: time.Second,
+		Temporal: at, Operations: noStore{}, Reconcile: noStore{}, Ring: noStore{}, Setup: noStore{}, Witnesses: noStore{}, Conductors: time.Minute, StopGrace: time.Second,
 		Metrics: worker.NewMetrics(prometheus.NewRegistry()), Log: zap.NewNop(), Started: func() { close(started) },
 	}
 	go func() {
@@ -124,7 +131,7 @@ func TestAnOrchestratorMakesWhatItNeedsInTemporal(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, d.Schedule.State.Paused, "what a person has paused stays so")
 	require.Equal(t, "by a person", d.Schedule.State.Note)
-	require.NoError(t, worker.Reconciliation{Own: own, Operations: c}.Trigger(ctx))
+	require.NoError(t, at.Trigger(ctx))
 	require.Eventually(t, func() bool {
 		page, err := own.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{Query: "WorkflowType = 'Reconcile'"})
 		return err == nil && len(page.GetExecutions()) == 1
@@ -255,26 +262,28 @@ func TestTheScheduleIsPutBackAndAPauseIsLeftAlone(t *testing.T) {
 	require.NoError(t, err)
 	defer c.Close()
 	ctx := t.Context()
-	require.NoError(t, worker.MakeSchedule(ctx, c, time.Hour))
-	require.NoError(t, worker.MakeSchedule(ctx, c, time.Hour), "there already")
+	at := worker.Setup{Operations: worker.Place{Client: c, Namespace: "temper"}, Interval: time.Hour}
+	k := worker.NewKeeper(at, noStore{}, "o", time.Hour)
+	require.NoError(t, k.Schedule(ctx))
+	require.NoError(t, k.Schedule(ctx), "there already")
 	schedule := c.ScheduleClient().GetHandle(ctx, workflows.ReconcileSchedule)
 	require.NoError(t, schedule.Delete(ctx))
-	require.NoError(t, worker.MakeSchedule(ctx, c, time.Hour))
+	require.NoError(t, k.Schedule(ctx))
 	runs := func() int {
 		d, err := schedule.Describe(ctx)
 		require.NoError(t, err)
 		return d.Info.NumActions
 	}
-	worker.Reconciliation{Operations: c}.TriggerUnlessPaused(ctx, zap.NewNop())
+	at.TriggerUnlessPaused(ctx, zap.NewNop())
 	require.Eventually(t, func() bool { return runs() == 1 }, 30*time.Second, 50*time.Millisecond)
 
 	require.NoError(t, schedule.Pause(ctx, client.SchedulePauseOptions{Note: "by a person"}))
-	require.NoError(t, worker.MakeSchedule(ctx, c, time.Hour))
-	worker.Reconciliation{Operations: c}.TriggerUnlessPaused(ctx, zap.NewNop())
+	require.NoError(t, k.Schedule(ctx))
+	at.TriggerUnlessPaused(ctx, zap.NewNop())
 	d, err := schedule.Describe(ctx)
 	require.NoError(t, err)
 	require.True(t, d.Schedule.State.Paused)
 	require.NoError(t, c.TerminateWorkflow(ctx, d.Info.RunningWorkflows[0].WorkflowID, "", "the next may begin"))
-	require.NoError(t, worker.Reconciliation{Operations: c}.Trigger(ctx), "by name it runs all the same")
+	require.NoError(t, at.Trigger(ctx), "by name it runs all the same")
 	require.Eventually(t, func() bool { return runs() == 2 }, 30*time.Second, 50*time.Millisecond)
 }

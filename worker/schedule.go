@@ -7,96 +7,65 @@ import (
 
 	enums "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
-	"go.temporal.io/sdk/temporal"
 	"go.uber.org/zap"
 
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/workflows"
 )
 
-// ensureInterval is how often each orchestrator checks whether the namespaces and the schedule
-// exist.
+// ensureInterval is how often each orchestrator looks at what Temper has made in Temporal.
 const ensureInterval = 15 * time.Second
 
-// ensureRetry is the pause after one of them could not be created.
+// ensureRetry is the pause after something could not be put right for now.
 const ensureRetry = time.Second
 
-// ensureTemporal creates the namespaces, their search attributes and the reconciliation's schedule,
-// and creates them again if they disappear, until ctx ends. It does not end a pause of the
-// schedule.
+// ensureTemporal keeps the namespaces, their search attributes and the reconciliation's schedule as this version wants them,
+// until ctx ends. It does not end a pause of the schedule.
 func (o *Orchestrator) ensureTemporal(ctx context.Context, rec *reconcileWorker) error {
 	next := time.NewTimer(0)
 	defer next.Stop()
+	logged := ""
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-next.C:
 		}
-		pause := ensureInterval
-		err := makeNamespace(ctx, o.Client, o.Namespace)
-		if err == nil {
-			err = rec.ensureSchedule(ctx, o.Interval)
+		err := errors.Join(rec.keeper.keepOperations(ctx), rec.ensureSchedule(ctx), rec.keeper.flush(ctx))
+		pause, words := ensureInterval, ""
+		if err != nil {
+			words = err.Error()
+			if !hopeless(err) {
+				pause = ensureRetry
+			}
 		}
-		if err != nil && ctx.Err() == nil {
-			o.Log.Warn("the namespaces or the schedule in Temporal could not be ensured", zap.Error(err))
-			pause = ensureRetry
+		if words != "" && words != logged && ctx.Err() == nil {
+			o.Log.Warn("what Temper needs in Temporal could not be put right; \"temper status\" says what a person can do", zap.Error(err))
 		}
+		logged = words
 		next.Reset(pause)
 	}
 }
 
-// makeSchedule creates the reconciliation's schedule in the client's namespace if it is missing. If
-// it replaces another schedule, before is that one's state, whose pause is kept.
-func makeSchedule(ctx context.Context, c client.Client, interval time.Duration, before *client.ScheduleState) error {
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
-	defer cancel()
-	o := client.ScheduleOptions{
-		ID:            workflows.ReconcileSchedule,
-		Spec:          client.ScheduleSpec{Intervals: []client.ScheduleIntervalSpec{{Every: interval}}},
-		Overlap:       enums.SCHEDULE_OVERLAP_POLICY_SKIP,
-		CatchupWindow: 10 * time.Second,
-		Action: &client.ScheduleWorkflowAction{
-			ID: workflows.ReconcileSchedule, Workflow: workflows.ReconcileType, TaskQueue: workflows.OrchestratorQueue,
-			WorkflowExecutionTimeout: time.Minute,
-		},
+// findSchedule describes the reconciliation's schedule where it is: in the namespace of the reconciliations, or among the
+// operations if that namespace can't be had, or if an older release has created it there. If it is missing in both, it
+// returns that of the two in which it is to be.
+func (s Setup) findSchedule(ctx context.Context) (Place, *workflowservice.DescribeScheduleResponse, error) {
+	if s.Own.Client == nil {
+		d, err := s.Operations.schedule(ctx)
+		return s.Operations, d, err
 	}
-	if before != nil {
-		o.Paused, o.Note = before.Paused, before.Note
+	own, ownErr := s.Own.schedule(ctx)
+	if ownErr == nil || !unreadable(ownErr) {
+		return s.Own, own, ownErr
 	}
-	_, err := c.ScheduleClient().Create(ctx, o)
-	if errors.Is(err, temporal.ErrScheduleAlreadyRunning) {
-		return nil
+	d, err := s.Operations.schedule(ctx)
+	if notFound(err) && notFound(ownErr) {
+		return s.Own, nil, ownErr
 	}
-	return err
-}
-
-// Reconciliation is where the reconciliation's schedule is.
-type Reconciliation struct {
-	Own        client.Client // of the namespace of reconciliations; nil = they run in the operations' namespace
-	Operations client.Client
-}
-
-// places returns the clients of the namespaces in which the schedule may be, the likelier first. It
-// is in the operations' namespace if its own can't be created, or if an older release has
-// created it.
-func (r Reconciliation) places() []client.Client {
-	if r.Own == nil {
-		return []client.Client{r.Operations}
-	}
-	return []client.Client{r.Own, r.Operations}
-}
-
-// find describes the schedule, in whichever namespace it is.
-func (r Reconciliation) find(ctx context.Context) (h client.ScheduleHandle, d *client.ScheduleDescription, err error) {
-	for _, c := range r.places() {
-		h = c.ScheduleClient().GetHandle(ctx, workflows.ReconcileSchedule)
-		if d, err = h.Describe(ctx); err == nil || !notFound(err) && !noNamespace(err) && !forbidden(err) {
-			break
-		}
-	}
-	return h, d, err
+	return s.Operations, d, err
 }
 
 func noNamespace(err error) bool {
@@ -112,12 +81,12 @@ func forbidden(err error) bool {
 }
 
 // Trigger starts a reconciliation now or, if one is running, after it.
-func (r Reconciliation) Trigger(ctx context.Context) error {
+func (s Setup) Trigger(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	h, _, err := r.find(ctx)
+	at, _, err := s.findSchedule(ctx)
 	if err == nil {
-		err = h.Trigger(ctx, client.ScheduleTriggerOptions{Overlap: enums.SCHEDULE_OVERLAP_POLICY_BUFFER_ONE})
+		err = at.trigger(ctx)
 	}
 	if err != nil {
 		return fault.New(fault.Unavailable, "run the reconciliation: %w", err)
@@ -127,14 +96,19 @@ func (r Reconciliation) Trigger(ctx context.Context) error {
 
 // triggerUnlessPaused is Trigger for callers that are no person: it does nothing if a person has
 // paused the schedule. An error is logged, because the schedule triggers the next one anyway.
-func (r Reconciliation) triggerUnlessPaused(ctx context.Context, log *zap.Logger) {
+func (s Setup) triggerUnlessPaused(ctx context.Context, log *zap.Logger) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
-	h, d, err := r.find(ctx)
-	if err == nil && !d.Schedule.State.Paused {
-		err = h.Trigger(ctx, client.ScheduleTriggerOptions{Overlap: enums.SCHEDULE_OVERLAP_POLICY_BUFFER_ONE})
+	at, d, err := s.findSchedule(ctx)
+	if err == nil && !d.GetSchedule().GetState().GetPaused() {
+		err = at.trigger(ctx)
 	}
 	if err != nil {
 		log.Info("no reconciliation could be triggered; the next one is as scheduled", zap.Error(err))
 	}
+}
+
+// trigger starts a reconciliation now or, if one is running, after it.
+func (p Place) trigger(ctx context.Context) error {
+	return p.Client.ScheduleClient().GetHandle(ctx, workflows.ReconcileSchedule).Trigger(ctx, client.ScheduleTriggerOptions{Overlap: enums.SCHEDULE_OVERLAP_POLICY_BUFFER_ONE})
 }

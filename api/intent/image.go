@@ -22,11 +22,12 @@ const probeTimeout = 5 * time.Second
 // ImageCheck is what is known of an image and of the disk on which it would be written, before anything is written.
 type ImageCheck struct {
 	Refusals []error  // why the image can't be written to the node
-	Notes    []string // what could not be checked, and why, and what has no effect
+	Warnings []error  // why the image could not be read, so that it may still be wrong
+	Notes    []string // what else could not be checked, and why, and what has no effect
 }
 
 // CheckImage fetches what can be checked of the image that instance_info of n names, and compares its size with the disk of n's
-// inventory. Dry runs, requests and Ironic's validate use it. What could not be found out becomes a note and not a refusal: the agent may
+// inventory. Dry runs, requests and Ironic's validate use it. What could not be found out becomes a warning or a note and not a refusal: the agent may
 // reach a server that this process can't reach. The check is empty if instance_info is not valid, which ValidateInterface says, or
 // if n's deploy interface writes no image. authorization is the secret for the image's server if the request has one; "" = it has none.
 func (s *Service) CheckImage(ctx context.Context, n *node.Node, authorization string) (ImageCheck, error) {
@@ -59,7 +60,8 @@ func (s *Service) probe(ctx context.Context, info image.Info, out *ImageCheck) i
 		return 0
 	}
 	if info.Authorization == mask.Masked {
-		out.note("the image was not fetched, because its server needs a stored secret")
+		out.Warnings = append(out.Warnings, fault.Coded(fault.ImageUnreachable,
+			"the image was not read, because its server needs the secret that is stored: a request that contains image_request_authorization_secret reads it"))
 		return 0
 	}
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
@@ -71,7 +73,7 @@ func (s *Service) probe(ctx context.Context, info image.Info, out *ImageCheck) i
 	case fault.Is(err, fault.Invalid):
 		out.Refusals = append(out.Refusals, fault.Coded(fault.ImageInvalid, "%w", err))
 	case err != nil:
-		out.note("the image could not be fetched from here: %s", fault.Text(err))
+		out.Warnings = append(out.Warnings, fault.CodedAs(fault.KindOf(err), fault.CodeOf(err), "the image could not be read from here: %w", err))
 	}
 	return size
 }

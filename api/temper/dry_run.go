@@ -19,8 +19,15 @@ import (
 type shownTrial struct {
 	Accepted bool           `json:"accepted"`
 	Refusals []shownRefusal `json:"refusals"`
+	Warnings []shownWarning `json:"warnings"`
 	Steps    []trialStep    `json:"steps"`
 	Notes    []string       `json:"notes"`
+}
+
+// shownWarning is a doubt that refuses nothing: what is ordered may fail because of it.
+type shownWarning struct {
+	Code    fault.Code `json:"code"`
+	Message string     `json:"message"`
 }
 
 // shownRefusal is one reason why an order would be refused, with the code, the text and the help of the error that refuses it.
@@ -49,7 +56,7 @@ func (s *Server) tryOrder(c *gin.Context, o *order) (int, any, error) {
 	if err := s.ReadTemplates(c.Request.Context(), o.Provision, n.UUID); err != nil {
 		return 0, nil, err
 	}
-	out := shownTrial{Refusals: []shownRefusal{}, Steps: []trialStep{}, Notes: []string{}}
+	out := shownTrial{Refusals: []shownRefusal{}, Warnings: []shownWarning{}, Steps: []trialStep{}, Notes: []string{}}
 	var r *node.Request
 	of, waits, err := s.Judge(n, func(n *node.Node) (err error) {
 		r, err = o.Decide(n, fl)
@@ -72,6 +79,9 @@ func (s *Server) tryOrder(c *gin.Context, o *order) (int, any, error) {
 			return 0, nil, err
 		}
 		out.refuse(n, o.Asked, image.Refusals...)
+		for _, doubt := range image.Warnings {
+			out.Warnings = append(out.Warnings, shownWarning{fault.CodeOf(doubt), fault.Text(doubt)})
+		}
 		out.Notes = append(out.Notes, image.Notes...)
 	}
 	if out.Accepted = len(out.Refusals) == 0; !out.Accepted || r == nil || r.Open == nil {

@@ -33,7 +33,7 @@ func fetching(t *testing.T) *apitest.Bench {
 	return apitest.New(t, func(c *api.Config) { c.Images, c.ProbeImage, c.Settings = policy, r.Probe, "/etc/temper.yaml" }).WithConductors()
 }
 
-// images serves good.raw (1 MiB), SUMS with its digest, huge.qcow2 (a disk of 100 GiB) and image.gz.
+// images serves good.raw (1 MiB), SUMS with its digest, huge.qcow2 (a disk of 100 GiB) and image.gz, and fails for broken.raw.
 func images(t *testing.T) string {
 	t.Helper()
 	huge := make([]byte, 64)
@@ -45,6 +45,10 @@ func images(t *testing.T) string {
 	}
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		content, ok := files[r.URL.Path]
+		if r.URL.Path == "/broken.raw" {
+			http.Error(w, "not now", http.StatusInternalServerError)
+			return
+		}
 		if !ok {
 			http.NotFound(w, r)
 			return
@@ -53,6 +57,20 @@ func images(t *testing.T) string {
 	}))
 	t.Cleanup(s.Close)
 	return s.URL
+}
+
+// doubts are the warnings of a dry run that is accepted, one a line.
+func doubts(b *apitest.Bench, body map[string]any) string {
+	b.T.Helper()
+	body["dry_run"] = true
+	out := b.Post(work, body).Is(200)
+	require.Equal(b.T, true, out["accepted"], out)
+	var lines []string
+	for _, w := range out["warnings"].([]any) {
+		w := w.(map[string]any)
+		lines = append(lines, w["code"].(string)+": "+w["message"].(string))
+	}
+	return strings.Join(lines, "\n")
 }
 
 // trial is the answer to a dry run: its codes and messages, one a line.
@@ -70,6 +88,14 @@ func trial(b *apitest.Bench, body map[string]any) (accepted bool, refusals, note
 	}
 	require.Equal(b.T, len(lines) == 0, out["accepted"])
 	return len(lines) == 0, strings.Join(lines, "\n"), strings.Join(told, "\n")
+}
+
+// untrusted serves files with a certificate that nobody trusts.
+func untrusted(t *testing.T) string {
+	t.Helper()
+	s := httptest.NewTLSServer(http.NotFoundHandler())
+	t.Cleanup(s.Close)
+	return s.URL
 }
 
 func TestADryRunFetchesTheImageAndComparesItWithTheDisk(t *testing.T) {
@@ -95,7 +121,17 @@ func TestADryRunFetchesTheImageAndComparesItWithTheDisk(t *testing.T) {
 	}
 	_, refusals, notes := trial(b, with("http://169.254.169.254/latest", digestOfAnImage))
 	require.Empty(t, refusals, "the agent fetches the image, from where it stands")
-	require.Contains(t, notes, "link-local")
+	require.NotContains(t, notes, "link-local")
+	require.Regexp(t, "^image_unreachable: the image could not be read from here: .*link-local", doubts(b, with("http://169.254.169.254/latest", digestOfAnImage)))
+	require.Regexp(t, "^image_unreachable: the image could not be read from here: .*the server answered 500", doubts(b, with(url+"/broken.raw", digestOfAnImage)))
+	require.Regexp(t, "^image_certificate_not_trusted: ", doubts(b, with(untrusted(t)+"/good.raw", digestOfAnImage)))
+	require.Empty(t, doubts(b, with(url+"/good.raw", digestOfAnImage)))
+	require.Equal(t, before, everything(b))
+	b.Patch("/v1/nodes/n1", apitest.Add("/instance_info/image_source", url+"/good.raw"), apitest.Add("/instance_info/image_checksum", digestOfAnImage),
+		apitest.Add("/instance_info/image_request_authorization_secret", "Bearer hunter2")).Is(200)
+	require.Regexp(t, "^image_unreachable: the image was not read, because its server needs the secret", doubts(b, map[string]any{"verb": "active"}))
+	b.Patch("/v1/nodes/n1", apitest.Remove("/instance_info/image_source"), apitest.Remove("/instance_info/image_checksum"), apitest.Remove("/instance_info/image_request_authorization_secret")).Is(200)
+	before = everything(b)
 	both := with(url+"/good.raw", "http://example.org/SUMS")
 	info := both["instance_info"].(map[string]any)
 	info["image_os_hash_algo"], info["image_os_hash_value"] = "sha256", digestOfAnImage

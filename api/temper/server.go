@@ -18,6 +18,7 @@ import (
 type Config struct {
 	Ready         func(context.Context) error
 	Ask           func(context.Context) explain.Dependencies
+	Setup         func(context.Context) *explain.TemporalSetup
 	Version       string
 	Reconcile     func(context.Context) error // nil: there is none to run
 	ReconcileLate time.Duration

@@ -83,6 +83,9 @@ func showPart(p explain.Part) shownPart {
 	for _, a := range p.Actions {
 		out.Help = append(out.Help, help.Of(nil, a))
 	}
+	for _, d := range p.Mends {
+		out.Help = append(out.Help, help.Mend(d))
+	}
 	return out
 }
 
@@ -136,8 +139,8 @@ func shownProcesses(h *coverage.Health) []shownProcess {
 }
 
 // system asks all parts of Temper at the same time, each under a deadline of its own. Whether nodes
-// are covered is asked only with uncovered, because their number is counted.
-func (s *Server) system(ctx context.Context, uncovered bool) explain.System {
+// are covered, and what differs in Temporal, is asked only with more, because it costs more.
+func (s *Server) system(ctx context.Context, more bool) explain.System {
 	out := explain.System{Now: s.Now(), Version: s.Version, Settings: s.Settings, Late: s.ReconcileLate}
 	var all sync.WaitGroup
 	within := func(ask func(context.Context)) {
@@ -153,12 +156,13 @@ func (s *Server) system(ctx context.Context, uncovered bool) explain.System {
 			out.Fleet = &h
 		}
 	})
-	if uncovered {
+	if more {
 		within(func(ctx context.Context) {
 			if counts, err := s.Store.Quarantined(ctx); err == nil {
 				out.Uncovered = counts
 			}
 		})
+		within(func(ctx context.Context) { out.Setup = s.Setup(ctx) })
 	}
 	all.Wait()
 	return out

@@ -103,6 +103,29 @@ func TestTheStatusNamesThePartThatIsBroken(t *testing.T) {
 	require.Equal(t, "clocks differ from PostgreSQL's: that of conductor c1 is 7s ahead", partsOf(b.Get("/temper/v1/status").Is(200))["clocks"]["message"])
 }
 
+// What an orchestrator may not put right in Temporal is named with the command that does.
+func TestTheStatusNamesWhatDiffersInTemporal(t *testing.T) {
+	setup := &explain.TemporalSetup{}
+	b := apitest.New(t, func(c *api.Config) {
+		c.Setup = func(context.Context) *explain.TemporalSetup { return setup }
+	}).WithConductors()
+	require.NoError(t, b.Store.Reconciled(t.Context()))
+	require.Equal(t, true, b.Get("/temper/v1/status").Is(200)["ok"])
+	setup = &explain.TemporalSetup{
+		Differences: []explain.Difference{{Namespace: "temper", Object: explain.TemporalNamespace, Field: "retention", Have: "24h0m0s", Want: "72h0m0s"}},
+		Paused:      &explain.Difference{Namespace: "own", Object: explain.TemporalSchedule, Name: "reconcile", Field: explain.PausedField}, PauseNote: "by ann",
+	}
+	body := b.Get("/temper/v1/status").Is(200)
+	require.Equal(t, []any{"temporal"}, body["broken"])
+	command := func(part string) any {
+		return partsOf(body)[part]["help"].([]any)[0].(map[string]any)["command"]
+	}
+	require.Contains(t, partsOf(body)["temporal"]["message"], "namespace temper: retention is 24h0m0s, and 72h0m0s is wanted")
+	require.Equal(t, "temporal operator namespace update --namespace temper --retention 72h0m0s", command("temporal"))
+	require.Contains(t, partsOf(body)["reconciliation"]["message"], "its schedule is paused in Temporal (by ann)")
+	require.Equal(t, "temporal schedule toggle --namespace own --schedule-id reconcile --unpause --reason WHY", command("reconciliation"))
+}
+
 // A webhook whose deliveries fail is named, and breaks nothing.
 func TestTheStatusNamesWebhooksThatFail(t *testing.T) {
 	b := apitest.New(t).WithConductors()

@@ -21,6 +21,7 @@ import (
 	"go.temper.dev/temper/internal/buildinfo"
 	"go.temper.dev/temper/internal/config"
 	"go.temper.dev/temper/internal/coverage"
+	"go.temper.dev/temper/internal/explain"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/image"
 	"go.temper.dev/temper/internal/node"
@@ -73,7 +74,7 @@ func runAPI(ctx context.Context, p *process, r *config.API) error {
 	server, err := api.New(api.Config{
 		Store: db, Operations: wrapOperations(worker.Starter{Client: temporal, Namespace: r.Temporal.Namespace}), Drivers: hardware, Auth: api.Auth{Strategy: r.Auth.Strategy, File: r.Auth.HtpasswdFile},
 		Listen: r.Listen, AllowedHosts: r.AllowedHosts,
-		Log: p.log, Metrics: p.metrics, Ready: p.health, Ask: dependencies.Ask, Version: buildinfo.Version(), Settings: p.settingsFile, Reconcile: schedule.Trigger, WorkflowURL: workflowURL(r.UIURL, r.Namespace), PublicURL: r.PublicURL,
+		Log: p.log, Metrics: p.metrics, Ready: p.health, Ask: dependencies.Ask, Setup: schedule.Look, Version: buildinfo.Version(), Settings: p.settingsFile, Reconcile: schedule.Trigger, WorkflowURL: workflowURL(r.UIURL, r.Namespace), PublicURL: r.PublicURL,
 		AutomatedClean: r.AutomatedClean, DedicatedNodes: r.DedicatedNodes, AutomaticLessee: r.AutomaticLessee, Images: policy, ProbeImage: image.NewProber(images).Probe, Webhooks: hooks,
 		OnFailure: node.OnFailure(r.OnFailure), Safe: config.Safe(r.Liveness, r.Patience), HardwareDeadline: r.BMCRequest,
 		ReconcileLate:  3*r.ReconcileInterval + reconcileSlack,
@@ -115,12 +116,12 @@ func reach(ctx context.Context, p *process, r *config.API, d *worker.Dependencie
 	if err := awaitTemporal(ctx, p, c); err != nil {
 		return unlessDone(ctx, err)
 	}
-	rec, closeRec, err := reconciliation(ctx, p, c, r.Temporal, "temper-api")
+	setup, closeSetup, err := setupOf(ctx, p, c, r.Temporal, r.Liveness, "temper-api")
 	if err != nil {
 		return unlessDone(ctx, err)
 	}
-	s.found.Store(&rec)
-	context.AfterFunc(ctx, closeRec)
+	s.found.Store(&setup)
+	context.AfterFunc(ctx, closeSetup)
 	p.ready(at, healthOf(d))
 	return nil
 }
@@ -133,17 +134,25 @@ func unlessDone(ctx context.Context, err error) error {
 	return err
 }
 
-// lateSchedule triggers reconciliations once Temporal was reached. The client of their namespace can't be made before, because
-// it shares the connection of another one.
+// lateSchedule triggers reconciliations, and looks at what is in Temporal, once Temporal was reached. The client of their namespace
+// can't be made before, because it shares the connection of another one.
 type lateSchedule struct {
-	found atomic.Pointer[worker.Reconciliation]
+	found atomic.Pointer[worker.Setup]
 }
 
 func (s *lateSchedule) Trigger(ctx context.Context) error {
-	if r := s.found.Load(); r != nil {
-		return r.Trigger(ctx)
+	if at := s.found.Load(); at != nil {
+		return at.Trigger(ctx)
 	}
 	return fault.New(fault.Unavailable, "temporal was not reached yet")
+}
+
+// Look returns what differs in Temporal; nil if it is not known.
+func (s *lateSchedule) Look(ctx context.Context) *explain.TemporalSetup {
+	if at := s.found.Load(); at != nil {
+		return at.Look(ctx)
+	}
+	return nil
 }
 
 // workflowURL returns a function that gives an operation's page in Temporal's UI at base, or "" if base is empty.

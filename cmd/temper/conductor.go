@@ -64,11 +64,11 @@ func runConductor(ctx context.Context, p *process, r *config.Conductor) error {
 		return unlessDone(ctx, err)
 	}
 	defer c.Close()
-	rec, closeRec, err := reconciliation(ctx, p, c, r.Temporal, name)
+	setup, closeSetup, err := setupOf(ctx, p, c, r.Temporal, r.Liveness, name)
 	if err != nil {
 		return err
 	}
-	defer closeRec()
+	defer closeSetup()
 	delays, err := fake.ParseDelays(r.Fake)
 	if err != nil {
 		return err
@@ -121,7 +121,7 @@ func runConductor(ctx context.Context, p *process, r *config.Conductor) error {
 	consoles.Store, consoles.Drivers, consoles.Self, consoles.Log = db, hardware, self, p.log.Named("console")
 	consoles.Timeout, consoles.Heartbeat = r.ConductorHeartbeatTimeout, r.ConductorHeartbeatInterval
 	w := &worker.Conductor{
-		Client: c, Reconciliation: rec, Registry: db, Interval: r.ConductorHeartbeatInterval, Timeout: r.ConductorHeartbeatTimeout,
+		Client: c, Temporal: setup, Registry: db, Interval: r.ConductorHeartbeatInterval, Timeout: r.ConductorHeartbeatTimeout,
 		StopGrace: workTime(r.ShutdownGrace), Log: p.log, Started: func() { p.ready("", healthOf(dependenciesOf(db, c, r.Temporal.Address))) },
 		Self: self, Health: health, Consoles: consoles,
 		Power: &conductor.PowerRefresh{

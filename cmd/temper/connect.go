@@ -91,16 +91,17 @@ func awaitTemporal(ctx context.Context, p *process, c client.Client) error {
 	return err
 }
 
-// reconciliation returns clients of the namespaces in which the reconciliation's schedule may be. closes closes them.
-func reconciliation(ctx context.Context, p *process, c client.Client, t config.Temporal, identity string) (r worker.Reconciliation, closes func(), err error) {
-	r.Operations = c
+// setupOf returns what Temper has in Temporal. c is the client of the operations' namespace. closes closes the other client.
+func setupOf(ctx context.Context, p *process, c client.Client, t config.Temporal, l config.Liveness, identity string) (s worker.Setup, closes func(), err error) {
+	s = worker.Setup{Operations: worker.Place{Client: c, Namespace: t.Namespace}, Interval: l.ReconcileInterval}
 	if t.ReconcileNamespace() == t.Namespace {
-		return r, func() {}, nil
+		return s, func() {}, nil
 	}
-	if r.Own, err = worker.InNamespace(ctx, c, t.ReconcileNamespace(), identity, p.log); err != nil {
-		return r, nil, err
+	s.Own.Namespace = t.ReconcileNamespace()
+	if s.Own.Client, err = worker.InNamespace(ctx, c, s.Own.Namespace, identity, p.log); err != nil {
+		return s, nil, err
 	}
-	return r, r.Own.Close, nil
+	return s, s.Own.Client.Close, nil
 }
 
 // dependenciesOf returns who asks the database and Temporal how they are.

@@ -35,24 +35,25 @@ func runOrchestrator(ctx context.Context, p *process, r *config.Orchestrator) er
 	if err := awaitDatabase(ctx, p, db); err != nil {
 		return unlessDone(ctx, err)
 	}
-	defer announce(ctx, p, db, coverage.RoleOrchestrator, processName(), r.ConductorHeartbeatTimeout)()
+	name := processName()
+	defer announce(ctx, p, db, coverage.RoleOrchestrator, name, r.ConductorHeartbeatTimeout)()
 	c, err := dialTemporal(ctx, p, r.Temporal, "temper-orchestrator")
 	if err != nil {
 		return unlessDone(ctx, err)
 	}
 	defer c.Close()
-	rec, closeRec, err := reconciliation(ctx, p, c, r.Temporal, "temper-orchestrator")
+	setup, closeSetup, err := setupOf(ctx, p, c, r.Temporal, r.Liveness, "temper-orchestrator")
 	if err != nil {
 		return err
 	}
-	defer closeRec()
+	defer closeSetup()
 	hooks, err := newWebhookSender(r.Webhooks, r.AllowLoopback)
 	if err != nil {
 		return err
 	}
 	defer hooks.Close()
 	o := &worker.Orchestrator{
-		Client: c, Namespace: r.Namespace, Reconciliation: rec.Own, ReconcileNamespace: r.ReconcileNamespace(), Operations: wrapOperationStore(db), Reconcile: db, Ring: db, Shares: db, Instances: db, Witnesses: db, Conductors: r.ConductorHeartbeatTimeout, Interval: r.ReconcileInterval, StopGrace: workTime(r.ShutdownGrace),
+		Name: name, Temporal: setup, Setup: db, Operations: wrapOperationStore(db), Reconcile: db, Ring: db, Shares: db, Instances: db, Witnesses: db, Conductors: r.ConductorHeartbeatTimeout, StopGrace: workTime(r.ShutdownGrace),
 		Metrics: worker.NewMetrics(p.metrics), Log: p.log, Started: func() { p.ready("", healthOf(dependenciesOf(db, c, r.Temporal.Address))) },
 		Webhooks:     worker.Webhooks{Store: db, Events: db, Sender: hooks, GiveUp: r.GiveUp},
 		Retention:    r.Keeping.DeletedNodes,

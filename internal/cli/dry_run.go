@@ -28,7 +28,10 @@ func (s *session) dryRun(ctx context.Context, v verb, names []string, parallel i
 		if err := trialTable(all).Print(w); err != nil {
 			return err
 		}
-		return writeMends(w, all)
+		if err := writeMends(w, all); err != nil {
+			return err
+		}
+		return writeWarnings(w, all)
 	})
 	for i := range all {
 		if all[i].err == nil && !all[i].value.Accepted {
@@ -50,6 +53,23 @@ func writeMends(w io.Writer, all []result[*client.Trial]) error {
 		}
 		if _, err := fmt.Fprintf(w, "\nso that %s accepts it, you can:\n%s\n", r.name, strings.Join(lines, "\n")); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// writeWarnings writes the doubts that refuse nothing, last, so that nobody overlooks them under the steps.
+func writeWarnings(w io.Writer, all []result[*client.Trial]) error {
+	lead := "\n"
+	for _, r := range all {
+		if r.err != nil {
+			continue
+		}
+		for _, doubt := range r.value.Warnings {
+			if _, err := fmt.Fprintf(w, "%swarning: %s: %s (%s)\n", lead, r.name, table.OneLine(doubt.Message), doubt.Code); err != nil {
+				return err
+			}
+			lead = ""
 		}
 	}
 	return nil

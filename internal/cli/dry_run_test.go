@@ -2,6 +2,10 @@ package cli
 
 import (
 	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -49,6 +53,28 @@ func TestADryRunShowsWhatWouldBecomeOfARequest(t *testing.T) {
 		require.Contains(t, s.fails("node deploy n1 --dry-run "+with), "--dry-run starts nothing that --watch or --wait could follow")
 	}
 	require.JSONEq(t, before, s.does("node list -o json"), "a dry run has changed something")
+}
+
+// A doubt about a request that is accepted comes last, after the steps and after what mends other nodes, and fails nothing.
+func TestADoubtIsPrintedLast(t *testing.T) {
+	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		answer := `{"accepted": true, "refusals": [], "notes": ["a note"], "steps": [{"interface": "deploy", "step": "prepare"}],
+			"warnings": [{"code": "image_unreachable", "message": "the image could not be read from here: the server answered 500"}]}`
+		if strings.Contains(r.URL.Path, "n2") {
+			answer = `{"accepted": false, "refusals": [{"code": "x", "message": "No.", "help": [{"command": "temper node manage n2", "effect": "manages it"}]}], "notes": [], "steps": [], "warnings": []}`
+		}
+		_, _ = io.WriteString(w, answer)
+	}))
+	defer api.Close()
+	got := ask(t, api.URL, "", "node", "deploy", "n1", "--dry-run")
+	require.NoError(t, got.failed)
+	const warning = "\nwarning: n1: the image could not be read from here: the server answered 500 (image_unreachable)\n"
+	require.True(t, strings.HasSuffix(got.out, warning), got.out)
+	require.Contains(t, got.out, "a note")
+	got = ask(t, api.URL, "", "node", "deploy", "n1", "n2", "--dry-run")
+	require.True(t, strings.HasSuffix(got.out, "temper node manage n2  # manages it\n"+warning), got.out)
+	require.Contains(t, ask(t, api.URL, "", "node", "deploy", "n1", "--dry-run", "-o", "json").out, "image_unreachable")
 }
 
 // Each refusal is in the list of what helps, so that nobody takes it for complete although it is not.

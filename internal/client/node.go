@@ -151,8 +151,9 @@ type Trial struct {
 	document
 	Accepted bool        `json:"accepted"`
 	Refusals []Refusal   `json:"refusals"`
-	Steps    []TrialStep `json:"steps"` // with which the operation would begin
-	Notes    []string    `json:"notes"` // what should be known although it refuses nothing
+	Warnings []Warning   `json:"warnings"` // doubts that refuse nothing
+	Steps    []TrialStep `json:"steps"`    // with which the operation would begin
+	Notes    []string    `json:"notes"`    // what should be known although it refuses nothing
 }
 
 // Refusal is a reason why a request would be refused.
@@ -160,6 +161,12 @@ type Refusal struct {
 	Code    fault.Code `json:"code"`
 	Message string     `json:"message"`
 	Help    []Help     `json:"help"` // what mends it, in this order
+}
+
+// Warning is a doubt about a request that would be accepted: its operation may fail because of it.
+type Warning struct {
+	Code    fault.Code `json:"code"`
+	Message string     `json:"message"`
 }
 
 // TrialStep is a step of an operation that was not started.

@@ -47,7 +47,11 @@ var Types = []string{
 	"step.begun",
 	"step.failed",
 	"step.ended",
+	TemporalChanged,
 }
+
+// TemporalChanged is the type of the events that say what an orchestrator has changed in Temporal.
+const TemporalChanged = "temporal.changed"
 
 // IsType reports whether a filter's type is that of an event, or the beginning of one up to a dot.
 func IsType(wanted string) bool {

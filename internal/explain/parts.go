@@ -58,6 +58,8 @@ type System struct {
 	// Uncovered counts the nodes that no live conductor covers; nil = not asked, or PostgreSQL did not tell.
 	Uncovered []coverage.Quarantined
 	Late      time.Duration // the age from which on the last reconciliation is too old
+	// Setup is what differs in Temporal; nil = not asked, or Temporal did not tell.
+	Setup *TemporalSetup
 }
 
 // Part is how one part of Temper does.
@@ -66,11 +68,12 @@ type Part struct {
 	OK   *bool // nil = it is not known
 	// Since is when it began to be as it is; nil = not known.
 	Since    *time.Time
-	Message  string   // how it does, a sentence without a full stop
-	Works    string   // what still works, and what does not; "" if it is OK or not known
-	Check    string   // what an operator looks at, sentences without the last full stop; "" if it is OK or not known
-	Versions []string // those that run, sorted
-	Actions  []Action // what somebody can do about it
+	Message  string       // how it does, a sentence without a full stop
+	Works    string       // what still works, and what does not; "" if it is OK or not known
+	Check    string       // what an operator looks at, sentences without the last full stop; "" if it is OK or not known
+	Versions []string     // those that run, sorted
+	Actions  []Action     // what somebody can do about it
+	Mends    []Difference // what somebody can put right in Temporal
 }
 
 // Broken reports whether it is known that something is wrong with the part.
@@ -78,7 +81,9 @@ func (p Part) Broken() bool { return p.OK != nil && !*p.OK }
 
 // Parts returns how each part of Temper does. Only here is decided whether a part is broken.
 func Parts(s System) []Part {
-	parts := []Part{s.api(), s.postgreSQL(), s.temporal(), s.orchestrators(), s.conductors(), s.reconciliation(), s.clocks()}
+	temporal, reconciliation := s.temporal(), s.reconciliation()
+	s.withSetup(&temporal, &reconciliation)
+	parts := []Part{s.api(), s.postgreSQL(), temporal, s.orchestrators(), s.conductors(), reconciliation, s.clocks()}
 	for i := range parts {
 		if parts[i].Versions == nil {
 			parts[i].Versions = []string{}
@@ -288,7 +293,7 @@ func (s *System) reconciliation() Part {
 		p.Since = moment(s.Now.Add(-s.Fleet.Age))
 		return p
 	}
-	check := "See that an orchestrator runs, look at its log, and see in Temporal's UI whether somebody has paused the schedule of the reconciliations"
+	check := "See that an orchestrator runs, and look at its log"
 	p := broken(Part{Name: PartReconciliation, Check: check}, "none has ever ended", "operations go on; what was missed, lost or left to be undone waits")
 	if s.Fleet.Age >= 0 {
 		p.Message, p.Since = fmt.Sprintf("none has ended for %s", text.Duration(s.Fleet.Age.Round(time.Second))), moment(s.Now.Add(-s.Fleet.Age))

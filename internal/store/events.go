@@ -9,8 +9,10 @@ import (
 	"go.temper.dev/temper/internal/events"
 )
 
-// Triggers of the schema write the events. Statements here only read and delete them.
+// Triggers of the schema write the events about what is in this database. addEventSQL writes those about anything else.
 const (
+	addEventSQL = `INSERT INTO events (type, data) VALUES (@type, @data)`
+
 	// A range of numbers, so that the time it takes is bounded whatever the filter wants. The index of the primary key is in this order.
 	eventsSQL = `
 SELECT e.seq, e.at, e.type, coalesce(e.node_uuid::text, ''), e.node_name, coalesce(e.operation_id, 0), e.kind, e.cause, e.data
@@ -81,6 +83,12 @@ func orNone[T any](list []T) []T {
 		return []T{}
 	}
 	return list
+}
+
+// AddEvent writes an event about something that is not in this database: its type and data.
+func (s *Store) AddEvent(ctx context.Context, e events.Event) error {
+	_, err := s.exec(ctx, "write an event", addEventSQL, args{"type": e.Type, "data": e.Data})
+	return err
 }
 
 // Events returns settled events, and up to which number events may have been deleted.

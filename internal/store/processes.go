@@ -20,6 +20,11 @@ RETURNING p.seen_at`
 
 	conductorVersionsSQL = `SELECT name, version FROM processes WHERE role = 'conductor' ORDER BY name LIMIT 10000`
 
+	// Where mine is missing, nobody has started after it.
+	startedLastSQL = `
+SELECT NOT EXISTS (SELECT FROM processes mine JOIN processes p ON p.role = mine.role AND (p.started_at, p.name) > (mine.started_at, mine.name) CROSS JOIN witness w
+	WHERE mine.role = 'orchestrator' AND mine.name = @name AND process_alive(p, w, @timeout))`
+
 	forgetProcessSQL = `DELETE FROM processes WHERE role = @role AND name = @name`
 )
 
@@ -50,4 +55,10 @@ func (s *Store) ConductorVersions(ctx context.Context) (map[string]string, error
 		return struct{}{}, err
 	})
 	return out, err
+}
+
+// StartedLast reports whether no live orchestrator has started after the one of that name.
+func (s *Store) StartedLast(ctx context.Context, name string) (last bool, err error) {
+	_, err = s.one(ctx, "ask which orchestrator has started last", startedLastSQL, args{"name": name, "timeout": micros(s.conductorTimeout)}, func(r pgx.Row) error { return r.Scan(&last) })
+	return last, err
 }
