@@ -10,12 +10,15 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
+// More nodes than one transaction writes, and few enough for one tick also on a busy machine, which leaves to the next tick what it can't
+// write in quarantineTime. The bench measures 100,000.
 func TestAMassOutageIsWrittenDownInOneTick(t *testing.T) {
 	t.Parallel()
-	s, url := seeded(t)
+	s, url := openURL(t)
+	seed(t, url, 12_000)
 	raw(t, url, `UPDATE conductors SET stopped_at = clock_timestamp() WHERE conductor_group <> 'rack-0'`)
 	lost := ask[int](t, url, `SELECT count(*) FROM nodes WHERE conductor_group <> 'rack-0'`)
-	require.Greater(t, lost, 60_000)
+	require.Greater(t, lost, 7_500)
 	began := time.Now()
 	tick(t, s, lost, 0)
 	t.Log(lost, "nodes quarantined in", time.Since(began))
