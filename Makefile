@@ -36,7 +36,7 @@ test: build ## run all tests, and start what they need
 	@{ command -v qemu-system-x86_64 && test -e /usr/share/OVMF/OVMF_CODE_4M.fd; } >/dev/null || [ "$$(id -u)" != 0 ] || { apt-get update && apt-get install --yes --no-install-recommends qemu-system-x86 ovmf; }
 	@bin/temper dev prepare
 	go test -C deploy/temporal-dev -timeout 5m $(TEST_FLAGS) ./...
-	TEMPER_TEST_REQUIRE=1 go test -timeout 15m -p 2 $(TEST_FLAGS) $(PACKAGES)
+	TEMPER_TEST_REQUIRE=1 TEMPER_TEST_PROGRAMS=$(CURDIR)/bin go test -timeout 15m -p 2 $(TEST_FLAGS) $(PACKAGES)
 
 .PHONY: check
 check: tools ## formatting, vet, lint, workflowcheck, import rules, generated files, go.mod

@@ -23,6 +23,7 @@ import (
 
 	"go.temper.dev/temper/internal/config"
 	"go.temper.dev/temper/internal/testenv"
+	"go.temper.dev/temper/test/stack"
 )
 
 // roles has the settings of each subcommand that a service may run.
@@ -94,28 +95,10 @@ func within(t *testing.T, d time.Duration) context.Context {
 	return ctx
 }
 
-// temper is the program, built once.
-var temper = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "temper-deploy-test")
-	if err != nil {
-		return "", err
-	}
-	path := filepath.Join(dir, "temper")
-	out, err := exec.Command("go", "build", "-o", path, "../cmd/temper").CombinedOutput()
-	if err != nil {
-		err = &exec.Error{Name: string(out), Err: err}
-	}
-	return path, err
-})
+// temper is the program.
+var temper = sync.OnceValues(func() (string, error) { return stack.Temper(context.Background(), "..") })
 
-func TestMain(m *testing.M) {
-	code := m.Run()
-	testenv.Stop()
-	if path, err := temper(); err == nil {
-		_ = os.RemoveAll(filepath.Dir(path))
-	}
-	os.Exit(code)
-}
+func TestMain(m *testing.M) { testenv.Main(m) }
 
 func TestEveryRoleIsThereAndThreeConductors(t *testing.T) {
 	count := map[string]int{}

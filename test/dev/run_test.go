@@ -2,6 +2,7 @@ package dev_test
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"net/http"
 	"os"
@@ -17,6 +18,7 @@ import (
 
 	"go.temper.dev/temper/internal/dev"
 	"go.temper.dev/temper/internal/dev/devfile"
+	stacks "go.temper.dev/temper/test/stack"
 )
 
 const (
@@ -26,30 +28,8 @@ const (
 	look        = 20 * time.Millisecond
 )
 
-// programs builds temper and temporal-dev once, into one folder.
-var programs = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "temper-stack-test-bin-")
-	if err != nil {
-		return "", err
-	}
-	for _, args := range [][]string{
-		{"build", "-C", "../..", "-o", filepath.Join(dir, "temper"), "./cmd/temper"},
-		{"build", "-C", "../../deploy/temporal-dev", "-o", filepath.Join(dir, "temporal-dev"), "."},
-	} {
-		if out, err := exec.Command("go", args...).CombinedOutput(); err != nil {
-			return "", fmt.Errorf("go %v: %w: %s", args, err, out)
-		}
-	}
-	return dir, nil
-})
-
-func TestMain(m *testing.M) {
-	code := m.Run()
-	if dir, err := programs(); err == nil {
-		_ = os.RemoveAll(dir)
-	}
-	os.Exit(code)
-}
+// programs returns the folder with temper and temporal-dev.
+var programs = sync.OnceValues(func() (string, error) { return stacks.Programs(context.Background(), "../..") })
 
 // stack is a running `temper dev`.
 type stack struct {

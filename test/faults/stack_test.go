@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"sync"
 	"syscall"
 	"testing"
@@ -64,10 +65,10 @@ func newLab(t *testing.T) *lab {
 		t.Skip(err)
 	}
 	require.NoError(t, err)
-	l := &lab{bin: t.TempDir()}
-	temper, err := stack.Build(t.Context(), "../..", l.bin)
+	bin, err := stack.Programs(t.Context(), "../..")
 	require.NoError(t, err)
-	l.Stack, err = stack.Config{Temper: temper, Settings: settings, Args: []string{
+	l := &lab{bin: bin}
+	l.Stack, err = stack.Config{Temper: filepath.Join(bin, "temper"), Settings: settings, Args: []string{
 		"--restart", "--enroll=false", "--nodes", fmt.Sprint(servers), "--conductors", "2", "--drivers", "redfish",
 	}}.Start(context.Background())
 	require.NoError(t, err)

@@ -44,7 +44,7 @@ func start(t *testing.T) *cloud {
 		t.Skip(err)
 	}
 	require.NoError(t, err)
-	temper, err := stack.Build(t.Context(), "../..", t.TempDir())
+	temper, err := stack.Temper(t.Context(), "../..")
 	require.NoError(t, err)
 	s, err := stack.Config{Temper: temper, Settings: settings, Args: []string{
 		"--enroll=false", "--nodes", "4", "--conductors", "1", "--drivers", "redfish,fake-hardware", "--persona", "generic,ilo5",

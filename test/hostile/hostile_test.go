@@ -52,7 +52,7 @@ rack_step_delay: 20ms
 func TestEachRoleRunsWithin512MiB(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), *howLong+8*time.Minute)
 	defer cancel()
-	temper, err := stack.Build(ctx, "../..", t.TempDir())
+	temper, err := stack.Temper(ctx, "../..")
 	require.NoError(t, err)
 	s, err := stack.Config{
 		Temper: temper, Settings: settings, Env: []string{"GOMEMLIMIT=" + memoryLimit},

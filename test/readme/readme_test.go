@@ -46,8 +46,9 @@ func TestReadmeCanBeFollowed(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(root, "README.md"))
 	require.NoError(t, err)
 	f := &follower{t: t, dir: folder(t), env: map[string]string{}}
-	_, err = stack.Build(t.Context(), root, filepath.Join(f.dir, "bin"))
+	bin, err := stack.Programs(t.Context(), root)
 	require.NoError(t, err)
+	require.NoError(t, os.Symlink(bin, filepath.Join(f.dir, "bin")))
 	blocks := readme.Blocks(string(text))
 	require.NotEmpty(t, blocks)
 	for _, b := range blocks {

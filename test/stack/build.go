@@ -11,6 +11,32 @@ import (
 	"strings"
 )
 
+// Programs returns the folder of temper and temporal-dev: the one that TEMPER_TEST_PROGRAMS names, as `make test` does after it has built
+// both, else bin of the module at root, where it builds both as the code is now.
+func Programs(ctx context.Context, root string) (string, error) {
+	root, err := filepath.Abs(root)
+	if err != nil {
+		return "", err
+	}
+	if err := lookAround(root); err != nil {
+		return "", err
+	}
+	if dir := os.Getenv("TEMPER_TEST_PROGRAMS"); dir != "" {
+		return filepath.Abs(dir)
+	}
+	bin := filepath.Join(root, "bin")
+	if err := build(ctx, root, "-o", filepath.Join(bin, "temper"), "./cmd/temper"); err != nil {
+		return "", err
+	}
+	return bin, build(ctx, filepath.Join(root, "deploy", "temporal-dev"), "-o", filepath.Join(bin, "temporal-dev"), ".")
+}
+
+// Temper is Programs, and returns the path of temper.
+func Temper(ctx context.Context, root string) (string, error) {
+	bin, err := Programs(ctx, root)
+	return filepath.Join(bin, "temper"), err
+}
+
 // Build builds temper with build tags from the module at root into dir, and puts temporal-dev beside it: the one of
 // `make build` where there is one, because it takes minutes to build anew. It returns temper's path.
 func Build(ctx context.Context, root, dir string, tags ...string) (string, error) {
