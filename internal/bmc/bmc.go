@@ -287,7 +287,7 @@ type Subscription struct {
 
 // Event is an entry of a BMC's event log.
 type Event struct {
-	Log      string    // the log that has it, where a BMC has several
+	Log      string    // the name of the log that has it
 	ID       string    // of the entry in its log; the order of the log need not be that of the ids
 	At       time.Time // zero if the BMC did not know the time
 	Severity string    // in the words of the protocol, such as Critical; "" = not told

@@ -18,6 +18,7 @@ const (
 	lastRecord = 0xffff    // the next record's number after the last one
 	wholeEntry = 0xff      // read all bytes of a record
 	maxEntries = 1 << 16   // records that are read; their numbers have 16 bits
+	logName    = "SEL"     // the system event log
 	firstTime  = 315532800 // 1980: times before count from the BMC's start (IPMI 2.0, 37.1)
 )
 
@@ -62,7 +63,7 @@ func (s *session) ClearEvents(ctx context.Context) ([]string, error) {
 		err := s.clearLog(ctx)
 		switch {
 		case err == nil:
-			return []string{"system event log"}, nil
+			return []string{logName}, nil
 		case try == maxReserved || !refusedWith(err, types.CodeReservationCanceled):
 			return nil, s.wrap("clear the event log", err)
 		}
@@ -88,7 +89,7 @@ func parseEvent(record []byte) (bmc.Event, error) {
 	if err != nil {
 		return bmc.Event{}, err
 	}
-	out := bmc.Event{ID: strconv.Itoa(int(sel.RecordID)), Asserted: true, Sensor: fmt.Sprintf("OEM record %#02x", uint8(sel.RecordType)), Text: fmt.Sprintf("%x", record[3:])}
+	out := bmc.Event{Log: logName, ID: strconv.Itoa(int(sel.RecordID)), Asserted: true, Sensor: fmt.Sprintf("OEM record %#02x", uint8(sel.RecordType)), Text: fmt.Sprintf("%x", record[3:])}
 	switch {
 	case sel.Standard != nil:
 		out.At = eventTime(sel.Standard.Timestamp)

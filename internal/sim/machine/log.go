@@ -1,6 +1,7 @@
 package machine
 
 import (
+	"slices"
 	"sync"
 	"time"
 )
@@ -62,11 +63,12 @@ func (l *EventLog) Entries() []LogEntry {
 	return append([]LogEntry(nil), l.entries...)
 }
 
-// Clear removes all entries, and adds one that says so.
-func (l *EventLog) Clear() {
+// Clear removes all entries of these kinds, of every kind if none is named, and adds one that says so.
+func (l *EventLog) Clear(kinds ...LogKind) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.entries, l.overflowed, l.cleared = nil, false, time.Now()
+	l.entries = slices.DeleteFunc(l.entries, func(e LogEntry) bool { return len(kinds) == 0 || slices.Contains(kinds, e.Kind) })
+	l.overflowed, l.cleared = false, time.Now()
 	l.reservation++ // clearing cancels reservations (IPMI 2.0, 31.4)
 	l.add(LogCleared)
 }
