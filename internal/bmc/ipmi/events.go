@@ -14,6 +14,9 @@ import (
 	"go.temper.dev/temper/internal/fault"
 )
 
+// logTime limits one reading of the log, which takes a command for each entry.
+const logTime = 10 * time.Minute
+
 const (
 	lastRecord = 0xffff    // the next record's number after the last one
 	wholeEntry = 0xff      // read all bytes of a record
@@ -24,6 +27,8 @@ const (
 
 // Events reads the system event log from its beginning.
 func (s *session) Events(ctx context.Context, limit int) (bmc.Events, error) {
+	ctx, cancel := context.WithTimeout(ctx, logTime)
+	defer cancel()
 	out, err := s.events(ctx, limit)
 	return bmc.Events{List: out}, s.wrap("read the event log", err)
 }
