@@ -157,7 +157,7 @@ func TestAnAcceptedRequest(t *testing.T) {
 	op := b.Get("/temper/v1/operations/" + id).Is(200)
 	require.Equal(t, "manage", op["kind"])
 	require.Equal(t, "accepted", op["state"])
-	require.Equal(t, "node/"+uuid+"/manage/"+id, op["workflow_id"])
+	require.Regexp(t, "^node/"+uuid+"/manage/"+id+"/[0-9a-f]{8}$", op["workflow_id"])
 	require.Nil(t, op["outcome"])
 
 	requireHint(t, locked(uuid, n["reservation"].(string)), b.Put("/v1/nodes/n1/states/provision", map[string]any{"target": "manage"}).Fails(409))

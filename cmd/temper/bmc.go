@@ -2,26 +2,25 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/netip"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"go.temper.dev/temper/internal/bmc"
+	"go.temper.dev/temper/internal/bmc/ipmi"
 	"go.temper.dev/temper/internal/bmc/redfish"
 	"go.temper.dev/temper/internal/cli"
 	"go.temper.dev/temper/internal/cli/exit"
 	"go.temper.dev/temper/internal/cli/input"
-	"go.temper.dev/temper/internal/cli/table"
 	"go.temper.dev/temper/internal/dial"
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/node"
 )
 
 // passwordVariable is the environment variable with a BMC's password.
@@ -33,124 +32,147 @@ func newBMCCommand() *cobra.Command {
 	return c
 }
 
-// probeFlags are the flags of "temper bmc probe".
-type probeFlags struct {
-	username, passwordFile, system, verifyCA, auth, record string
-	asJSON                                                 bool
-	timeout                                                time.Duration
+// bmcFlags say how a BMC is reached. ipmi, port and info are for IPMI; system, verifyCA and auth for Redfish.
+type bmcFlags struct {
+	username, passwordFile string
+	timeout                time.Duration
+
+	ipmi bool
+	port int
+	info []string
+
+	system, verifyCA, auth string
 }
 
-func newBMCProbeCommand() *cobra.Command {
-	var f probeFlags
-	c := &cobra.Command{
-		Use:   "probe ADDRESS",
-		Short: "Tell what a BMC is, and what Temper can do with it",
-		Long: `Ask a BMC over Redfish what it is, which rows of the table of quirks are about it (docs/hardware.md), which
-operations will work and how fast it answers. It reads only and changes nothing, except that it logs in and out. The exit
-code is 0 if all operations will work, 1 if one of them won't or the BMC can't be asked.
+// howPasswordIsRead is a part of the help of every command that asks a BMC.
+const howPasswordIsRead = "\n\nThe password is read from --password-file, from " + passwordVariable + ", or from the terminal."
 
-The password is read from --password-file, from ` + passwordVariable + `, or from the terminal. Without --username nothing is sent for
-a login, and most BMCs show their service root only: vendor, product and version of Redfish.
+// add adds the flags of a command that asks over Redfish, or over IPMI with --ipmi.
+func (f *bmcFlags) add(c *cobra.Command) *cobra.Command {
+	f.addIPMI(c)
+	f.ipmi = false
+	c.Flags().BoolVar(&f.ipmi, "ipmi", false, "ask over IPMI instead of Redfish")
+	c.Flags().StringVar(&f.system, "system", "", "Redfish: path of the system, as in redfish_system_id; needed if the BMC has more than one")
+	c.Flags().StringVar(&f.verifyCA, "verify-ca", "true", "Redfish: true, false, or a file with the CA of the BMC's certificate, in PEM")
+	c.Flags().StringVar(&f.auth, "auth-type", "auto", "Redfish: auto, basic or session, as in redfish_auth_type")
+	return c
+}
 
-With --record it also reads every resource of the BMC, which takes minutes, and writes them to a file. Passwords, serial
-numbers, UUIDs, MAC and IP addresses, names of hosts and users are masked in it. Read the file before you give it to
-somebody. The simulated rack answers from it: temper rack --persona FILE.`,
-		Example: "  temper bmc probe 10.0.0.7 --username admin\n  temper bmc probe https://bmc-17.example --username admin --password-file pw --record bmc-17.json",
-		Args:    cobra.ExactArgs(1),
-		RunE:    func(c *cobra.Command, args []string) error { return runProbe(c, args[0], f) },
-	}
+// addIPMI adds the flags of a command that asks over IPMI only.
+func (f *bmcFlags) addIPMI(c *cobra.Command) *cobra.Command {
+	f.ipmi = true
+	c.Args = cobra.ExactArgs(1)
+	c.Long += howPasswordIsRead
 	c.Flags().StringVar(&f.username, "username", "", "user of the BMC")
 	c.Flags().StringVar(&f.passwordFile, "password-file", "", "file with the password; - is standard input")
-	c.Flags().StringVar(&f.system, "system", "", "path of the system, as in redfish_system_id; needed if the BMC has more than one")
-	c.Flags().StringVar(&f.verifyCA, "verify-ca", "true", "true, false, or a file with the CA of the BMC's certificate, in PEM")
-	c.Flags().StringVar(&f.auth, "auth-type", "auto", "auto, basic or session, as in redfish_auth_type")
-	c.Flags().StringVar(&f.record, "record", "", "write all resources of the BMC, masked, to this new file")
-	c.Flags().BoolVar(&f.asJSON, "json", false, "print JSON")
+	c.Flags().IntVar(&f.port, "port", node.DefaultIPMIPort, "UDP port of the BMC (IPMI)")
+	c.Flags().StringArrayVar(&f.info, "driver-info", nil, "NAME=VALUE: further properties of the driver ipmi (temper driver show ipmi), such as ipmi_cipher_suite and ipmi_priv_level")
 	c.Flags().DurationVar(&f.timeout, "timeout", 30*time.Second, "how long the BMC may take for one answer")
 	return c
 }
 
-// errNotAll makes the exit code 1 after a report that tells why.
-var errNotAll = errors.New("not every operation will work with this BMC")
+// check refuses flags that make no sense.
+func (f *bmcFlags) check(c *cobra.Command) error {
+	switch {
+	case f.timeout <= 0:
+		return fmt.Errorf("--timeout is %s: it must be above 0, such as 30s", f.timeout)
+	case !f.ipmi && c.Flags().Changed("port"):
+		return errors.New("--port is of IPMI: add --ipmi; over Redfish the port is a part of the address, as in https://10.0.0.7:8443")
+	case !f.ipmi && c.Flags().Changed("driver-info"):
+		return errors.New("--driver-info is of IPMI: add --ipmi")
+	}
+	for _, name := range []string{"system", "verify-ca", "auth-type", "record"} {
+		if f.ipmi && c.Flags().Changed(name) {
+			return fmt.Errorf("--%s is of Redfish: leave it or --ipmi out", name)
+		}
+	}
+	return nil
+}
 
-func runProbe(c *cobra.Command, address string, f probeFlags) (err error) {
-	if f.timeout <= 0 {
-		return exit.Usage(fmt.Errorf("--timeout is %s: it must be above 0, such as 30s", f.timeout))
+// protocol is how the BMC is asked.
+func (f *bmcFlags) protocol() string {
+	if f.ipmi {
+		return "IPMI"
+	}
+	return "Redfish"
+}
+
+// settings await an answer as long as --timeout says, connecting included: nothing is learned of a BMC that is asked once.
+func (f *bmcFlags) settings() bmc.Settings {
+	return bmc.Settings{RequestTimeout: f.timeout, MostTimeout: f.timeout, Reach: dial.Reach{Loopback: true, Allow: everywhere}}
+}
+
+// with calls do with a session with the BMC.
+func (f *bmcFlags) with(c *cobra.Command, address string, do func(context.Context, bmc.Session) error) error {
+	if err := f.check(c); err != nil {
+		return exit.Usage(err)
 	}
 	target, err := f.target(address, c.ErrOrStderr())
 	if err != nil {
 		return exit.Usage(err)
 	}
-	var file *os.File // of the recording
-	if c.Flags().Changed("record") {
-		if file, err = newFile(f.record); err != nil {
-			return exit.Usage(fmt.Errorf("--record: %w", err))
-		}
-		defer func() {
-			if file.Close() != nil || err != nil {
-				_ = os.Remove(f.record) // half a recording is of no use
-			}
-		}()
+	var d bmc.Driver = redfish.New(redfish.Config{Settings: f.settings()})
+	if f.ipmi {
+		d = ipmi.New(ipmi.Config{Settings: f.settings()})
 	}
-	ask := newAsking(c.ErrOrStderr(), address+" over Redfish", f.timeout, tellEvery)
-	defer ask.end()
-	d := redfish.New(redfish.Config{
-		// Nothing is learned of a BMC that is asked once: an answer is awaited as long as --timeout says, connecting included.
-		Settings: bmc.Settings{RequestTimeout: f.timeout, MostTimeout: f.timeout, Reach: dial.Reach{Loopback: true, Allow: everywhere}},
-		Observer: ask.answered,
-	})
-	defer func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(c.Context()), logoutTimeout)
-		defer cancel()
-		d.Close(ctx)
-	}()
-	p, err := d.Probe(c.Context(), target)
-	ask.end()
+	defer closeDriver(c, d)
+	s, err := d.Open(c.Context(), target)
 	if err != nil {
 		return inFlags(err)
 	}
-	report := probeReport{Probe: p, Answers: ask.summary()}
-	if err := report.write(c.OutOrStdout(), f.asJSON); err != nil {
-		return err
-	}
-	if file != nil {
-		if err := record(c.Context(), d, target, file, c.ErrOrStderr()); err != nil {
-			return err
-		}
-	}
-	if slices.ContainsFunc(p.Findings, func(o redfish.Finding) bool { return !o.Works }) {
-		return errNotAll
-	}
-	return nil
+	defer s.Close()
+	return inFlags(do(c.Context(), s))
+}
+
+// closeDriver logs out.
+func closeDriver(c *cobra.Command, d bmc.Driver) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.Context()), logoutTimeout)
+	defer cancel()
+	d.Close(ctx)
 }
 
 // everywhere are all networks: whoever runs the command may reach what he can reach.
 var everywhere = []netip.Prefix{netip.MustParsePrefix("0.0.0.0/0"), netip.MustParsePrefix("::/0")}
 
 // target returns the BMC in the terms of driver_info.
-func (f probeFlags) target(address string, prompt io.Writer) (bmc.Target, error) {
-	info := map[string]any{"redfish_address": address, "redfish_auth_type": f.auth, "redfish_verify_ca": f.verifyCA}
-	if f.system != "" {
-		info["redfish_system_id"] = f.system
+func (f *bmcFlags) target(address string, prompt io.Writer) (bmc.Target, error) {
+	info, err := f.redfishInfo(address)
+	if f.ipmi {
+		info, err = f.ipmiInfo(address)
 	}
+	if err != nil || f.username == "" {
+		return bmc.Target{Node: "the BMC", Info: info}, err
+	}
+	password, err := readPassword(f.username, f.passwordFile, prompt)
+	driver := strings.ToLower(f.protocol())
+	info[node.BMCProperty(driver, "username")], info[node.BMCProperty(driver, "password")] = f.username, password
+	return bmc.Target{Node: "the BMC", Info: info}, err
+}
+
+func (f *bmcFlags) redfishInfo(address string) (map[string]any, error) {
+	info := map[string]any{"redfish_address": address, "redfish_auth_type": f.auth, "redfish_verify_ca": f.verifyCA, "redfish_system_id": f.system}
 	switch f.verifyCA {
 	case "true", "false":
 	default:
 		pem, err := input.File(f.verifyCA, 1<<20)
 		if err != nil {
-			return bmc.Target{}, fmt.Errorf("--verify-ca is true, false or a file: %w", err)
+			return nil, fmt.Errorf("--verify-ca is true, false or a file: %w", err)
 		}
 		info["redfish_verify_ca"] = string(pem)
 	}
-	if f.username == "" {
-		return bmc.Target{Node: "the BMC", Info: info}, nil
+	return info, nil
+}
+
+func (f *bmcFlags) ipmiInfo(address string) (map[string]any, error) {
+	info := map[string]any{"ipmi_address": address, "ipmi_port": f.port}
+	for _, pair := range f.info {
+		name, value, ok := strings.Cut(pair, "=")
+		if !ok {
+			return nil, errors.New("--driver-info wants NAME=VALUE") // it may be a password, so it is not repeated
+		}
+		info[name] = value
 	}
-	password, err := readPassword(f.username, f.passwordFile, prompt)
-	if err != nil {
-		return bmc.Target{}, err
-	}
-	info["redfish_username"], info["redfish_password"] = f.username, password
-	return bmc.Target{Node: "the BMC", Info: info}, nil
+	return info, nil
 }
 
 // readPassword reads the password of a user from the file, if one is named, from the environment or from the terminal.
@@ -173,98 +195,16 @@ func readPassword(username, file string, prompt io.Writer) (string, error) {
 
 // properties are the names in driver_info of what the command has flags for.
 var properties = strings.NewReplacer("driver_info: ", "", "redfish_address", "the address", "redfish_system_id", "--system",
-	"redfish_auth_type", "--auth-type", "redfish_verify_ca", "--verify-ca", "redfish_username", "--username", "redfish_password", "the password")
+	"redfish_auth_type", "--auth-type", "redfish_verify_ca", "--verify-ca", "redfish_username", "--username", "redfish_password", "the password",
+	"ipmi_address", "the address", "ipmi_port", "--port", "ipmi_username", "--username", "ipmi_password", "the password")
 
-// inFlags returns the error of a probe in the words of the command.
+// inFlags returns the error of a BMC in the words of the command.
 func inFlags(err error) error {
 	switch {
 	case fault.Is(err, fault.Invalid):
 		return exit.Usage(errors.New(properties.Replace(err.Error())))
-	case fault.CauseOf(err) == fault.BMCWrongPassword:
+	case err != nil && fault.CauseOf(err) == fault.BMCWrongPassword:
 		return fmt.Errorf("the BMC refuses this user with this password: %w", err)
 	}
 	return err
-}
-
-// newFile makes a file that is not there yet.
-func newFile(path string) (*os.File, error) {
-	if strings.TrimSpace(path) == "" || path == "-" {
-		return nil, fmt.Errorf("%q is no name of a file", path)
-	}
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if errors.Is(err, os.ErrExist) {
-		return nil, fmt.Errorf("%s is there already; name a new file", path)
-	}
-	return f, err
-}
-
-// record writes a recording of the BMC.
-func record(ctx context.Context, d *redfish.Driver, target bmc.Target, file *os.File, to io.Writer) error {
-	told := time.Now()
-	r, err := d.Record(ctx, target, func(read, known int) {
-		if time.Since(told) > tellEvery {
-			told = time.Now()
-			fmt.Fprintf(to, "temper: read %d of %d resources that are known so far\n", read, known)
-		}
-	})
-	if err != nil {
-		return err
-	}
-	if err := r.Write(file); err != nil {
-		return err
-	}
-	fmt.Fprintf(to, "temper: wrote %d resources to %s; %d could not be read, %d were left out\n", len(r.Resources), file.Name(), len(r.Refused), r.LeftOut)
-	return nil
-}
-
-// probeReport is what the command prints.
-type probeReport struct {
-	*redfish.Probe
-	Answers answers `json:"answers"`
-}
-
-func (r probeReport) write(w io.Writer, asJSON bool) error {
-	if asJSON {
-		e := json.NewEncoder(w)
-		e.SetIndent("", "  ")
-		return e.Encode(r)
-	}
-	about := table.New()
-	for _, row := range [][2]string{
-		{"vendor", r.Vendor},
-		{"product", r.Product},
-		{"manufacturer", r.Manufacturer},
-		{"model", r.Model},
-		{"manager", r.Manager},
-		{"firmware", r.Firmware},
-		{"Redfish", r.Redfish},
-		{"system", r.System},
-		{"login", r.Login},
-		{"answers", fmt.Sprintf("%d requests, median %.0f ms, p99 %.0f ms, longest %.0f ms", r.Answers.Count, r.Answers.Median, r.Answers.P99, r.Answers.Longest)},
-	} {
-		if row[1] != "" {
-			about.Add(row[0], row[1])
-		}
-	}
-	operations := table.New("OPERATION", "WORKS", "DETAIL").Wrap("DETAIL")
-	for _, o := range r.Findings {
-		operations.Add(o.Operation, map[bool]string{true: "yes", false: "no"}[o.Works], o.Words)
-	}
-	quirks := table.New("QUIRK", "WHAT THE BMC DOES", "WHAT TEMPER DOES").Wrap("WHAT THE BMC DOES", "WHAT TEMPER DOES")
-	for _, q := range r.Quirks {
-		quirks.Add(q.Name, q.Seen, q.Done)
-	}
-	parts := []table.Table{about, operations}
-	if len(r.Quirks) > 0 {
-		parts = append(parts, quirks)
-	}
-	for i, part := range parts {
-		if i > 0 {
-			fmt.Fprintln(w)
-		}
-		if err := part.Print(w); err != nil {
-			return err
-		}
-	}
-	return nil
 }

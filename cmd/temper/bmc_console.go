@@ -14,10 +14,10 @@ import (
 )
 
 func newBMCConsoleCommand() *cobra.Command {
-	var f ipmiFlags
+	var f bmcFlags
 	var deactivate bool
 	var limit time.Duration
-	c := f.add(&cobra.Command{
+	c := f.addIPMI(&cobra.Command{
 		Use: "console ADDRESS", Short: "Open the serial console of a server (IPMI)",
 		Long: `Open the serial console of a server over IPMI (Serial over LAN), without a node or an API. One session at a time can
 have it; with --deactivate it is taken away from the session that has it. What the server printed before is not shown.

@@ -3,16 +3,20 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"net"
 	"net/http"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"go.temper.dev/temper/internal/cli/exit"
 	"go.temper.dev/temper/internal/explain"
+	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/help"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/internal/sim"
@@ -93,15 +97,78 @@ func TestBMCProbe(t *testing.T) {
 	require.Contains(t, out, "PowerEdge R660")
 }
 
-// What an explanation suggests is a command of this program, with its flags.
-func TestTheProbeThatIsSuggestedIsACommand(t *testing.T) {
-	n := &node.Node{Driver: "redfish", DriverInfo: map[string]any{"redfish_address": "https://10.0.0.7", "redfish_username": "admin"}}
-	words := strings.Fields(help.Command(n, explain.Action{Do: explain.ProbeBMC}))
-	require.Equal(t, []string{"temper", "bmc", "probe", "https://10.0.0.7", "--username", "admin"}, words)
-	c, rest, err := newBMCCommand().Find(words[2:])
+// Whatever command an explanation suggests for a node, it parses, and it asks the node's BMC.
+func TestTheProbeThatIsSuggestedWorks(t *testing.T) {
+	_, row := startRack(t, sim.Config{IPMI: true, TLS: true})
+	t.Setenv("TEMPER_BMC_PASSWORD", row.RedfishPassword)
+	redfish := map[string]any{"redfish_address": row.RedfishAddress, "redfish_username": row.RedfishUsername}
+	ipmi := map[string]any{"ipmi_address": row.IPMIAddress, "ipmi_port": float64(row.IPMIPort), "ipmi_username": row.IPMIUsername}
+	for name, c := range map[string]struct {
+		driver     string
+		info, more map[string]any
+		says       string
+	}{
+		"redfish":                  {"redfish", redfish, map[string]any{"redfish_verify_ca": false}, "Redfish"},
+		"redfish with all it has":  {"redfish", redfish, map[string]any{"redfish_verify_ca": row.RedfishVerifyCA, "redfish_system_id": row.RedfishSystemID, "redfish_auth_type": "basic"}, "basic"},
+		"IPMI":                     {"ipmi", ipmi, nil, "cipher suite 17, as ADMINISTRATOR"},
+		"IPMI with another port":   {"ipmi", ipmi, map[string]any{"ipmi_port": strconv.Itoa(row.IPMIPort)}, "cipher suite 17, as ADMINISTRATOR"},
+		"IPMI with all it has":     {"ipmi", ipmi, map[string]any{"ipmi_cipher_suite": 3.0, "ipmi_priv_level": "OPERATOR", "ipmi_bridging": "no"}, "cipher suite 3, as OPERATOR"},
+		"IPMI without a character": {"ipmi", ipmi, map[string]any{"ipmi_priv_level": "", "ipmi_cipher_suite": nil}, "cipher suite 17"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			info := maps.Clone(c.info)
+			maps.Copy(info, c.more)
+			n := &node.Node{Driver: c.driver, DriverInfo: info}
+			words := strings.Fields(help.Command(n, explain.Action{Do: explain.ProbeBMC}))
+			require.Equal(t, []string{"temper", "bmc", "probe"}, words[:3])
+			out, err := temper(t, words[1:]...)
+			require.NoError(t, err, "%s", out)
+			require.Contains(t, out, c.says)
+			require.Contains(t, out, "choose the boot device")
+			require.NotContains(t, out, row.RedfishPassword)
+		})
+	}
+}
+
+// Each hardware type whose BMC is reached by an address has a probe, and the advice for its silent BMC names it.
+func TestTheAdviceForASilentBMCNamesAProbe(t *testing.T) {
+	for _, driver := range node.HardwareTypes() {
+		h, _ := node.Hardware(driver)
+		if h.IsFake() {
+			continue
+		}
+		n := &node.Node{Driver: driver, DriverInfo: map[string]any{"ipmi_hex_kg_key": "hunter2"}}
+		require.Contains(t, explain.Mends(n, fault.BMCSilent), explain.Action{Do: explain.ProbeBMC}, driver)
+		command := help.Command(n, explain.Action{Do: explain.ProbeBMC})
+		require.NotContains(t, command, "hunter2")
+		c, rest, err := newBMCCommand().Find(strings.Fields(command)[2:])
+		require.NoError(t, err)
+		require.NoError(t, c.ParseFlags(rest), command)
+		require.NoError(t, c.ValidateArgs(c.Flags().Args()), command)
+	}
+}
+
+func TestBMCProbeOverIPMISaysWhyItCanNotAsk(t *testing.T) {
+	_, row := startRack(t, sim.Config{IPMI: true})
+	at := []string{"bmc", "probe", row.IPMIAddress, "--ipmi", "--port", strconv.Itoa(row.IPMIPort), "--username", row.IPMIUsername}
+	t.Setenv("TEMPER_BMC_PASSWORD", "not-the-password")
+	_, err := temper(t, at...)
+	require.ErrorContains(t, err, "the BMC refuses this user with this password")
+	require.NotContains(t, err.Error(), "not-the-password")
+	t.Setenv("TEMPER_BMC_PASSWORD", row.IPMIPassword)
+	out, err := temper(t, append(at, "--driver-info", "ipmi_priv_level=USER")...)
+	require.ErrorContains(t, err, "not every operation will work")
+	require.Regexp(t, `switch on and off +no +that needs the privilege level OPERATOR`, out)
+	out, err = temper(t, append(at, "--json")...)
 	require.NoError(t, err)
-	require.NoError(t, c.ParseFlags(rest))
-	require.NoError(t, c.ValidateArgs(c.Flags().Args()))
+	require.Contains(t, out, `"cipher_suite": 17`)
+	require.Contains(t, out, `"median_ms"`)
+	_, err = temper(t, "bmc", "probe", "127.0.0.1", "--ipmi", "--port", "1")
+	require.ErrorContains(t, err, "nothing answers")
+	for _, wrong := range [][]string{{"--port", "623"}, {"--driver-info", "ipmi_port=1"}, {"--ipmi", "--system", "/x"}, {"--ipmi", "--record", "x"}} {
+		_, err = temper(t, append([]string{"bmc", "probe", "127.0.0.1"}, wrong...)...)
+		require.Equal(t, exit.CodeUsage, exit.Code(err), "%v: %v", wrong, err)
+	}
 }
 
 func TestBMCProbeSaysWhyItCanNotAsk(t *testing.T) {

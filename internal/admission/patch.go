@@ -73,7 +73,20 @@ func Patch(before, after *node.Node, p PatchRequest) error {
 	if err := checkTenant(before, after); err != nil {
 		return err
 	}
-	return checkFlagChanges(before, after)
+	if err := checkFlagChanges(before, after); err != nil {
+		return err
+	}
+	return checkDriverInfo(before, after)
+}
+
+// checkDriverInfo checks what has changed of driver_info, so that a node with a value of before may be changed otherwise.
+func checkDriverInfo(before, after *node.Node) error {
+	known := before.DriverInfo
+	if before.Driver != after.Driver {
+		known = nil
+	}
+	h, _ := node.Hardware(after.Driver) // whoever resolves its interfaces names an unknown driver
+	return h.CheckChanged(known, after.DriverInfo)
 }
 
 func checkMoment(n *node.Node, p PatchRequest) error {

@@ -287,17 +287,29 @@ type Subscription struct {
 
 // Event is an entry of a BMC's event log.
 type Event struct {
-	ID       int       // number of the entry; in the order of the log, which need not be that of the numbers
+	Log      string    // the name of the log that has it
+	ID       string    // of the entry in its log; the order of the log need not be that of the ids
 	At       time.Time // zero if the BMC did not know the time
-	Sensor   string    // what the event is about, such as "Temperature 0x30"
-	Text     string    // what happened, in the words of the specification, or raw bytes
+	Severity string    // in the words of the protocol, such as Critical; "" = not told
+	Sensor   string    // what the event is about, such as "Temperature 0x30"; "" = not told
+	Text     string    // what happened, in the words of the BMC or of the specification, or raw bytes
 	Asserted bool      // it began; false = it ended
 }
 
-// EventLog reads the BMC's event log.
+// Events are entries of a BMC's event logs.
+type Events struct {
+	List []Event // the oldest first
+	// Incomplete says, in a sentence each, which logs could not be read in full.
+	Incomplete []string
+}
+
+// EventLog reads and clears the event logs of a BMC.
 type EventLog interface {
-	// Events returns the entries, oldest first, at most the newest limit of them; limit is above 0.
-	Events(ctx context.Context, limit int) ([]Event, error)
+	// Events returns the entries, at most the newest limit of them; limit is above 0.
+	Events(ctx context.Context, limit int) (Events, error)
+	// ClearEvents removes all entries of every log that can be cleared, and returns the names of these logs. If it fails, it
+	// returns those that were cleared before.
+	ClearEvents(ctx context.Context) (cleared []string, err error)
 }
 
 // EventSource tells when something happens at a BMC, so that it can be read at once instead of after the next pause. It does not

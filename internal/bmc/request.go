@@ -42,6 +42,8 @@ const (
 	NameConsole = "end the console"
 	NameRaw     = "send a raw command"
 
+	NameClearEvents = "clear the event log"
+
 	NameSubscribe = "create an event subscription"
 )
 

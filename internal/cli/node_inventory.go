@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -26,7 +27,7 @@ is offered and deployed like any other. GET /v1/nodes/NODE/inventory has the who
 	c.RunE = s.run(func(ctx context.Context, args []string) error {
 		h, err := s.Hardware(ctx, args[0])
 		if client.StatusOf(err) == http.StatusNotFound && client.CodeOf(err) != fault.NodeNotFound {
-			return fmt.Errorf("node %s was never inspected; if its driver can do that, temper node inspect %s, while it is manageable, finds out what hardware it has", args[0], args[0])
+			return s.neverInspected(ctx, args[0])
 		}
 		if err != nil {
 			return withAdvice(err)
@@ -34,6 +35,22 @@ is offered and deployed like any other. GET /v1/nodes/NODE/inventory has the who
 		return s.show(h, func(w io.Writer) error { return printHardware(w, h) })
 	})
 	return c
+}
+
+// neverInspected is the error for a node without an inventory. It suggests an inspection only if the node's driver has one.
+func (s *session) neverInspected(ctx context.Context, name string) error {
+	v, err := s.Validate(ctx, name)
+	if err != nil {
+		return fmt.Errorf("node %s was never inspected", name)
+	}
+	switch can := v.Interfaces["inspect"]; {
+	case can.Result != nil && *can.Result:
+		return fmt.Errorf("node %s was never inspected; temper node inspect %s, while it is manageable, finds out what hardware it has", name, name)
+	case can.Result == nil || can.Code == fault.NotSupported:
+		return fmt.Errorf("node %s was never inspected, and its driver can't inspect it with these interfaces: %s", name, cmp.Or(can.Reason, "it has no inspection"))
+	default:
+		return fmt.Errorf("node %s was never inspected, and it can't be inspected as it is: %s", name, can.Reason)
+	}
 }
 
 func printHardware(w io.Writer, h *client.Hardware) error {

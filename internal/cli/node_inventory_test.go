@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"go.temper.dev/temper/internal/fault"
 )
 
 func TestTheInventoryTellsWhatDiffers(t *testing.T) {
@@ -31,4 +33,32 @@ func TestTheInventoryTellsWhatDiffers(t *testing.T) {
 	answer = strings.NewReplacer(`"2026-11-22T02:00:00Z"`, "null", `"gold"`, "null").Replace(answer)
 	got = ask(t, api, "", "node", "inventory", "n1")
 	require.Contains(t, got.out, "It has no resource class, so it is compared with no other node.\nThere was no inspection before")
+}
+
+// An inspection is suggested only where the validation of the node says that it is possible.
+func TestOnlyAnInspectionThatIsPossibleIsSuggested(t *testing.T) {
+	for name, c := range map[string]struct {
+		inspect, says string
+		suggested     bool
+	}{
+		"it is possible":         {`{"result": true, "reason": ""}`, "finds out what hardware it has", true},
+		"the driver has none":    {`{"result": false, "reason": "no-inspect does nothing", "code": "not_supported"}`, "its driver can't inspect it with these interfaces: no-inspect does nothing", false},
+		"the interface has none": {`{"result": null, "reason": null}`, "its driver can't inspect it with these interfaces: it has no inspection", false},
+		"something is missing":   {`{"result": false, "reason": "redfish_address is missing", "code": "validation_failed"}`, "as it is: redfish_address is missing", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			api := serving(t, func(w http.ResponseWriter, r *http.Request) {
+				if r.URL.Path == "/v1/nodes/n1/validate" {
+					_, _ = w.Write([]byte(`{"inspect": ` + c.inspect + `}`))
+					return
+				}
+				w.WriteHeader(http.StatusNotFound)
+				_, _ = w.Write(faultOf("Node n1 has no inventory.", fault.ResourceNotFound))
+			})
+			got := ask(t, api, "", "node", "inventory", "n1")
+			require.ErrorContains(t, got.failed, "node n1 was never inspected")
+			require.ErrorContains(t, got.failed, c.says)
+			require.Equal(t, c.suggested, strings.Contains(got.failed.Error(), "temper node inspect"))
+		})
+	}
 }

@@ -57,7 +57,7 @@ const (
 var ofFailures = []CodeRow{
 	{
 		Code: BMCSilent, Kind: Unreachable, Cause: true, Reach: true, Meaning: "The BMC does not answer.",
-		Do:     "Check that the BMC has power and network, and that its address in driver_info is right: temper bmc probe asks a Redfish BMC directly, from the machine where it runs. A BMC that hangs often needs a cold reset, or the server has to be without mains power for a minute. An operation that still waits for the BMC goes on by itself when it answers; retry one that has failed or holds.",
+		Do:     "Check that the BMC has power and network, and that its address in driver_info is right: temper bmc probe asks it directly, from the machine where it runs. A BMC that hangs often needs a cold reset, or the server has to be without mains power for a minute. An operation that still waits for the BMC goes on by itself when it answers; retry one that has failed or holds.",
 		Fields: []string{"driver_info/redfish_address", "driver_info/ipmi_address"},
 	},
 	{

@@ -1,6 +1,7 @@
 package help
 
 import (
+	"fmt"
 	"net/http"
 	"regexp"
 	"strings"
@@ -63,7 +64,7 @@ var rows = map[explain.Do]row{
 		},
 	},
 	explain.SwitchOn: {"node power on {node}", "switches it on", http.MethodPost, "/temper/v1/nodes/{node}/operations", always(fields{"verb": node.PowerOn})},
-	explain.ProbeBMC: {"bmc probe {bmc} --username {user}", "asks the BMC directly, from this machine, and for its password: in a script add --password-file FILE or set TEMPER_BMC_PASSWORD", "", "", nil},
+	explain.ProbeBMC: {"bmc probe {bmc}{probe flags} --username {user}", "asks the BMC directly, from this machine, and for its password: in a script add --password-file FILE or set TEMPER_BMC_PASSWORD", "", "", nil},
 	explain.TrustBMC: {
 		"node set {node} --driver-info redfish_verify_ca=CA_FILE --driver-info redfish_password=-", "names the authority of its certificate, and asks for the password",
 		http.MethodPatch, "/v1/nodes/{node}", always(append(set("/driver_info/redfish_verify_ca", "CA_FILE"), set("/driver_info/redfish_password", "PASSWORD")...)),
@@ -164,6 +165,31 @@ func bmcField(n *node.Node, what string) string {
 		driver = n.Driver
 	}
 	return node.BMCProperty(driver, what)
+}
+
+// probeFlags are the flags with which "temper bmc probe" asks n's BMC, each after a blank. n may be nil. A value that is no plain
+// word is its name in capitals.
+func probeFlags(n *node.Node) string {
+	if n == nil {
+		return ""
+	}
+	h, _ := node.Hardware(n.Driver)
+	var out strings.Builder
+	if h.ProbeFlag != "" {
+		out.WriteString(" " + h.ProbeFlag)
+	}
+	for _, p := range h.Properties {
+		value := n.DriverInfo[p.Name]
+		if p.ProbeFlag == "" || value == nil || value == "" {
+			continue
+		}
+		word := fmt.Sprint(value)
+		if !plainWord.MatchString(word) {
+			word = strings.ToUpper(p.Name)
+		}
+		out.WriteString(" " + strings.ReplaceAll(p.ProbeFlag, "{value}", word))
+	}
+	return out.String()
 }
 
 // plainWord is what a shell takes as one word, as it is.

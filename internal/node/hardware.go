@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"net/url"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -27,8 +28,9 @@ type HardwareType struct {
 	About string
 	// Properties are the keys of driver_info with which the BMC is reached.
 	Properties []Property
-	// Probed: "temper bmc probe" can ask its BMCs.
-	Probed bool
+	// Probed: "temper bmc probe" can ask its BMCs, with the flag ProbeFlag; "" = without one.
+	Probed    bool
+	ProbeFlag string
 	// Implementations of each interface, the best first. The first one that a
 	// conductor has enabled is the default.
 	Implementations map[string][]Implementation
@@ -103,6 +105,11 @@ const (
 type Property struct {
 	Name  string
 	About string // sentences, as in GET /v1/drivers/NAME/properties
+	// Check says what is wrong with a value, whoever asks: whoever enrols a node, and the driver. It accepts an absent value.
+	// Nil = only the driver knows.
+	Check func(value any) error
+	// ProbeFlag is the flag of "temper bmc probe" for the property, with {value} for its value; "" = the probe does without it.
+	ProbeFlag string
 	// Required: a node without it does not validate.
 	Required bool
 	// Decides: the value decides where the BMC's password is sent or how the BMC is
@@ -176,6 +183,24 @@ func BMCProperty(driver, what string) string {
 	}
 	i := slices.IndexFunc(h.Properties, func(p Property) bool { return strings.HasSuffix(p.Name, "_"+what) })
 	return h.Properties[max(i, 0)].Name
+}
+
+// CheckChanged checks the properties of driver_info that have changed, as far as Property.Check can. before is nil for a new node
+// and where the driver is another one. The error is fault.Invalid and names each property that is wrong.
+func (h HardwareType) CheckChanged(before, after map[string]any) error {
+	var wrong []string
+	for _, p := range h.AllProperties() {
+		if p.Check == nil || reflect.DeepEqual(before[p.Name], after[p.Name]) {
+			continue
+		}
+		if err := p.Check(after[p.Name]); err != nil {
+			wrong = append(wrong, err.Error())
+		}
+	}
+	if len(wrong) > 0 {
+		return fault.New(fault.Invalid, "driver_info: %s", strings.Join(wrong, "; "))
+	}
+	return nil
 }
 
 // IsFake reports whether nodes of type h need no hardware.

@@ -142,3 +142,23 @@ func TestPortsOfIPMISurviveARestart(t *testing.T) {
 	}
 	t.Fatal("the ports change with each start")
 }
+
+// ipmitool reads the event log, and clears it with a reservation.
+func TestIPMIToolReadsAndClearsTheEventLog(t *testing.T) {
+	s := start(t, quick(sim.Config{Servers: 1, Seed: 1, IPMI: true}))
+	m := s.rack.Server("sim-0001")
+	tool := newIPMITool(t, s.server("sim-0001"), 17)
+	require.Contains(t, tool.run("sel", "info"), "Entries          : 0")
+	tool.run("power", "on")
+	require.Eventually(t, func() bool { return m.PowerState() == machine.On }, soon, time.Millisecond)
+	tool.run("power", "diag")
+	require.False(t, m.CheckPassword("admin", "wrong"))
+	list := tool.run("sel", "list")
+	require.Regexp(t, `(?s)System ACPI Power State.*S0/G0: working.*Critical Interrupt.*NMI/Diag Interrupt.*Session Audit`, list)
+	require.Equal(t, 3, strings.Count(list, "Asserted"), "%s", list)
+	require.Contains(t, tool.run("sel", "info"), "Entries          : 3")
+	tool.run("sel", "clear")
+	list = tool.run("sel", "list")
+	require.Equal(t, 1, strings.Count(list, "Asserted"), "%s", list)
+	require.Contains(t, list, "Log area reset/cleared")
+}

@@ -52,6 +52,7 @@ func (b *bench) able() []call {
 			return err
 		}},
 		{"Events", false, EventLog, func(ctx context.Context, s bmc.Session) error { _, err := s.Events(ctx, 10); return err }},
+		{"ClearEvents", true, EventLog, func(ctx context.Context, s bmc.Session) error { _, err := s.ClearEvents(ctx); return err }},
 		{"OpenConsole", false, Console, openConsole},
 		{"EndConsole", true, Console, func(ctx context.Context, s bmc.Session) error { return s.EndConsole(ctx) }},
 	}, func(c call) bool { return b.lacks(c.lacking) })

@@ -63,24 +63,32 @@ func (d *Driver) Validate(driverInfo map[string]any) error {
 
 // Open starts a conversation without a request to the BMC.
 func (d *Driver) Open(ctx context.Context, t bmc.Target) (bmc.Session, error) {
-	i, err := parseInfo(t.Info, d.conf.Settings)
+	s, release, err := d.converse(ctx, t)
 	if err != nil {
 		return bmc.Session{}, err
 	}
-	if ctx.Err() != nil {
-		return bmc.Session{}, context.Cause(ctx)
-	}
-	e, release, err := d.pool.Acquire(i.key(), i.address(), func(s *bmc.Shared) *endpoint { return newEndpoint(i, s, d.conf) })
-	if err != nil {
-		return bmc.Session{}, err
-	}
-	e.shared.Inherit(t.AnswerWithin)
-	s := &session{endpoint: e, target: t}
 	return bmc.Session{
 		PowerControl: s, Restarter: s, BootDevice: s, Interrupter: s, Identifier: s, ManagerRestarter: s, RawCommander: s,
 		EventLog: s, HealthReader: s, ConsoleOpener: s,
-		AnswerWithin: e.within, End: release,
+		AnswerWithin: s.endpoint.within, End: release,
 	}, nil
+}
+
+// converse starts a conversation, which release ends.
+func (d *Driver) converse(ctx context.Context, t bmc.Target) (_ *session, release func(), err error) {
+	i, err := parseInfo(t.Info, d.conf.Settings)
+	if err != nil {
+		return nil, nil, err
+	}
+	if ctx.Err() != nil {
+		return nil, nil, context.Cause(ctx)
+	}
+	e, release, err := d.pool.Acquire(i.key(), i.address(), func(s *bmc.Shared) *endpoint { return newEndpoint(i, s, d.conf) })
+	if err != nil {
+		return nil, nil, err
+	}
+	e.shared.Inherit(t.AnswerWithin)
+	return &session{endpoint: e, target: t}, release, nil
 }
 
 // Slow returns how many BMCs need longer than the least time for their answers.

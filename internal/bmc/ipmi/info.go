@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math"
 	"net"
-	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,6 +18,7 @@ import (
 
 	"go.temper.dev/temper/internal/bmc"
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/node"
 )
 
 // The properties of driver_info, by Ironic's names. The hardware type (package node)
@@ -38,9 +38,8 @@ const (
 )
 
 const (
-	defaultPort = 623 // RMCP's
-	maxPassword = 20  // bytes (IPMI 2.0, table 22-30)
-	kgKeyLength = 20  // bytes (IPMI 2.0, table 22-31)
+	maxPassword = 20 // bytes (IPMI 2.0, table 22-30)
+	kgKeyLength = 20 // bytes (IPMI 2.0, table 22-31)
 )
 
 // privLevels are Ironic's names of the privilege levels.
@@ -98,6 +97,13 @@ func (p *properties) refuse(format string, args ...any) {
 	p.wrong = append(p.wrong, fmt.Sprintf(format, args...))
 }
 
+// add adds what is wrong, unless err is nil.
+func (p *properties) add(err error) {
+	if err != nil {
+		p.wrong = append(p.wrong, err.Error())
+	}
+}
+
 func (p *properties) text(name string) string {
 	s, ok := p.values[name].(string)
 	if !ok && p.values[name] != nil {
@@ -106,33 +112,10 @@ func (p *properties) text(name string) string {
 	return s
 }
 
-// number returns a number that may also be given as a string, as Ironic allows; byDefault if
-// it is absent.
+// number returns a whole number; byDefault if it is absent.
 func (p *properties) number(name string, low, high, byDefault int) int {
-	n, err := 0, error(nil)
-	switch v := p.values[name].(type) {
-	case nil:
-		return byDefault
-	case float64:
-		if n = int(v); v != math.Trunc(v) || math.Abs(v) > math.MaxInt32 {
-			n = -1
-		}
-	case json.Number:
-		n, err = strconv.Atoi(v.String())
-	case int:
-		n = v
-	case string:
-		if v == "" {
-			return byDefault
-		}
-		n, err = strconv.Atoi(v)
-	default:
-		n = -1
-	}
-	if err != nil || n < low || n > high {
-		p.refuse("%s is not a whole number from %d to %d", name, low, high)
-		return byDefault
-	}
+	n, err := node.ParseNumber(name, p.values[name], low, high, byDefault)
+	p.add(err)
 	return n
 }
 
@@ -160,7 +143,7 @@ func parseInfo(m map[string]any, s bmc.Settings) (info, error) {
 	p := &properties{values: m}
 	out := info{
 		host:               p.host(s),
-		port:               p.number(propPort, 1, math.MaxUint16, defaultPort),
+		port:               p.port(),
 		username:           p.text(propUsername),
 		password:           p.text(propPassword),
 		kg:                 p.kgKey(),
@@ -170,9 +153,8 @@ func parseInfo(m map[string]any, s bmc.Settings) (info, error) {
 		bridge:             p.bridge(),
 	}
 	fixed, err := bmc.FixedTimeout(m)
-	if out.fixed = fixed; err != nil {
-		p.refuse("%s", err)
-	}
+	out.fixed = fixed
+	p.add(err)
 	if len(out.username) > rmcpplus.MaxUserNameLength {
 		p.refuse("%s has more than %d bytes", propUsername, rmcpplus.MaxUserNameLength)
 	}
@@ -192,26 +174,25 @@ func parseInfo(m map[string]any, s bmc.Settings) (info, error) {
 	return out, nil
 }
 
-// host returns the name or address of the BMC. Errors do not quote it, because people put
-// passwords into it.
+// host returns the name or address of the BMC.
 func (p *properties) host(s bmc.Settings) string {
-	host := strings.ToLower(strings.TrimSpace(p.text(propAddress)))
-	if trimmed := strings.TrimSuffix(strings.TrimPrefix(host, "["), "]"); trimmed != host {
-		if a, err := netip.ParseAddr(trimmed); err == nil && a.Is6() {
-			host = trimmed
+	host, err := node.ParseIPMIAddress(p.values[propAddress])
+	switch {
+	case err == nil && host == "":
+		err = fmt.Errorf("%s is missing", propAddress)
+	case err == nil:
+		if err = s.Reach.CheckHost(host); err != nil {
+			err = fmt.Errorf("%s: %w", propAddress, err)
 		}
 	}
-	switch _, err := netip.ParseAddr(host); {
-	case host == "":
-		p.refuse("%s is missing", propAddress)
-	case err != nil && strings.ContainsAny(host, "/:@?#[]% "):
-		p.refuse("%s is neither a host name nor an IP address; the port belongs into %s", propAddress, propPort)
-	default:
-		if err := s.Reach.CheckHost(host); err != nil {
-			p.refuse("%s: %s", propAddress, err)
-		}
-	}
+	p.add(err)
 	return host
+}
+
+func (p *properties) port() int {
+	port, err := node.ParseIPMIPort(p.values[propPort])
+	p.add(err)
+	return port
 }
 
 func (p *properties) kgKey() []byte {

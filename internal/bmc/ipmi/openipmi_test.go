@@ -357,8 +357,9 @@ func TestACommandReachesTheControllerBehindABMC(t *testing.T) {
 func TestTheEventLogIsRead(t *testing.T) {
 	o := startOpenIPMI(t)
 	s := open(t, newDriver(t, quick()), o.info(nil))
-	all, err := s.Events(t.Context(), 100)
+	events, err := s.Events(t.Context(), 100)
 	require.NoError(t, err)
+	all := events.List
 	require.Len(t, all, 4)
 	require.Equal(t, "Temperature 0x30", all[0].Sensor)
 	require.Contains(t, all[0].Text, "Upper Critical")
@@ -370,7 +371,7 @@ func TestTheEventLogIsRead(t *testing.T) {
 	require.True(t, all[3].At.IsZero())
 	two, err := s.Events(t.Context(), 2)
 	require.NoError(t, err)
-	require.Equal(t, all[2:], two, "the newest")
+	require.Equal(t, all[2:], two.List, "the newest")
 
 	list, err := exec.Command(tool(t, "ipmitool", "ipmitool"), "-I", "lanplus", "-H", "127.0.0.1", "-p", strconv.Itoa(o.port),
 		"-U", "admin", "-P", "secret", "-C", "3", "sel", "list").CombinedOutput()

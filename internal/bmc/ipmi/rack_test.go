@@ -114,7 +114,6 @@ func (r *rack) rig(more map[string]any) bmctest.Rig {
 			return func() { r.faults("") }
 		},
 		BadInfo: map[string]any{"ipmi_address": "bmc:623"},
-		Lacks:   []bmctest.Capability{bmctest.EventLog},
 	}
 }
 
@@ -301,8 +300,6 @@ func TestAnInterruptIsSentOnceWhateverIsLost(t *testing.T) {
 	r.faults(`{"kind":"lost_packet","count":1,"when":"after","command":"Cold Reset"}`)
 	require.Equal(t, fault.OutcomeUnknown, fault.KindOf(s.RestartBMC(t.Context(), false)))
 	require.Eventually(t, func() bool { _, err := s.Power(t.Context()); return err == nil }, 10*time.Second, time.Millisecond, "it is back, with a new session")
-	_, err := s.Events(t.Context(), 10)
-	require.Equal(t, fault.Refused, fault.KindOf(err), "the rack has no event log")
 }
 
 // The rack returns at most 24 bytes of a sensor's record at once, so the driver reads each in parts.

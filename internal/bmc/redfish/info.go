@@ -3,7 +3,6 @@ package redfish
 import (
 	"crypto/sha256"
 	"fmt"
-	"net/netip"
 	"net/url"
 	"strings"
 	"time"
@@ -11,6 +10,7 @@ import (
 	"go.temper.dev/temper/internal/bmc"
 	"go.temper.dev/temper/internal/dial"
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/node"
 )
 
 // The properties of driver_info, by Ironic's names. The hardware type (package node)
@@ -79,20 +79,17 @@ func parseInfo(m map[string]any, s bmc.Settings) (info, error) {
 		return s
 	}
 
-	address := strings.TrimSpace(text(propAddress))
-	if address != "" {
-		base, err := parseAddress(address)
-		if err == nil {
-			err = checkReach(base, s.Reach)
-		}
-		addError(err)
-		out.base = base
-	} else {
-		addError(fmt.Errorf("%s is missing", propAddress))
+	base, err := node.ParseRedfishAddress(m[propAddress])
+	switch {
+	case err == nil && base == nil:
+		err = fmt.Errorf("%s is missing", propAddress)
+	case err == nil:
+		err = checkReach(base, s.Reach)
 	}
-	system, err := parseSystem(text(propSystem))
 	addError(err)
-	out.system = system
+	out.base = base
+	out.system, err = node.ParseRedfishSystem(m[propSystem])
+	addError(err)
 	out.username, out.password = text(propUsername), text(propPassword)
 	if out.username == "" && out.password != "" {
 		addError(fmt.Errorf("%s is given without %s", propPassword, propUsername))
@@ -113,35 +110,6 @@ func parseInfo(m map[string]any, s bmc.Settings) (info, error) {
 	return out, nil
 }
 
-// parseAddress parses a URL or a host. Errors do not quote the address, because people
-// put passwords into it.
-func parseAddress(address string) (*url.URL, error) {
-	if ip, err := netip.ParseAddr(address); err == nil && ip.Is6() {
-		address = "[" + address + "]"
-	}
-	if !strings.Contains(address, "://") {
-		address = "https://" + address
-	}
-	u, err := url.Parse(address)
-	switch {
-	case err != nil || u.Hostname() == "":
-		return nil, fmt.Errorf("%s is neither a URL nor a host", propAddress)
-	case u.Scheme != "https" && u.Scheme != "http":
-		return nil, fmt.Errorf("%s must begin with https:// or http://", propAddress)
-	case u.User != nil:
-		return nil, fmt.Errorf("%s holds credentials; they belong into %s and %s", propAddress, propUsername, propPassword)
-	case u.RawQuery != "" || u.Fragment != "":
-		return nil, fmt.Errorf("%s holds a query or fragment", propAddress)
-	}
-	path := strings.TrimRight(u.EscapedPath(), "/")
-	path = strings.TrimRight(strings.TrimSuffix(path, "/redfish/v1"), "/")
-	u, err = url.Parse(u.Scheme + "://" + strings.ToLower(u.Host) + path)
-	if err != nil {
-		return nil, fmt.Errorf("%s is neither a URL nor a host", propAddress)
-	}
-	return u, nil
-}
-
 // checkReach refuses an address that r does not allow, as far as that is known without
 // resolving it.
 func checkReach(base *url.URL, r dial.Reach) error {
@@ -149,17 +117,6 @@ func checkReach(base *url.URL, r dial.Reach) error {
 		return fmt.Errorf("%s: %w", propAddress, err)
 	}
 	return nil
-}
-
-func parseSystem(path string) (string, error) {
-	if path == "" {
-		return "", nil
-	}
-	u, err := url.Parse(path)
-	if err != nil || !strings.HasPrefix(path, "/") || strings.HasPrefix(path, "//") || u.RawQuery != "" || u.Fragment != "" {
-		return "", fmt.Errorf("%s %.80q is not a path such as /redfish/v1/Systems/1", propSystem, path)
-	}
-	return strings.TrimRight(u.EscapedPath(), "/"), nil
 }
 
 func parseAuth(s string) (authType, error) {

@@ -22,7 +22,7 @@ func TestAddresses(t *testing.T) {
 		"http://10.0.0.5:8000/bmc/17/":            "http://10.0.0.5:8000/bmc/17",
 		"https://10.0.0.5/redfish/v1/":            "https://10.0.0.5",
 		"https://10.0.0.5/bmc/redfish/v1":         "https://10.0.0.5/bmc",
-		"fd00::5":                                 "https://[fd00::5]",
+		"[fd00::5]":                               "https://[fd00::5]",
 		"[fd00::5]:443":                           "https://[fd00::5]:443",
 		" https://bmc ":                           "https://bmc",
 		"https://bmc.example.org/a%2Fb":           "https://bmc.example.org/a%2Fb",

@@ -33,12 +33,22 @@ var personas = map[string]struct {
 // withEvents are the personas that have subscriptions to their events.
 var withEvents = []string{"idrac9", "idrac10", "ilo5", "ilo6", "openbmc", "smc-x13", "xcc"}
 
+// withLogs are the personas that have event logs, with the logs that can be cleared.
+var withLogs = map[string][]string{
+	"generic": {"Log"}, "idrac9": {"Sel"}, "idrac9-5": {"Sel"}, "idrac10": {"Sel"}, "ilo5": {"IML", "IEL"}, "ilo6": {"IML", "IEL"},
+	"openbmc": {"EventLog"}, "ami": {"SEL"},
+}
+
 // lacks returns what the persona lacks.
 func lacks(name string) []bmctest.Capability {
-	if slices.Contains(withEvents, name) {
-		return personas[name].lacks
+	out := slices.Clone(personas[name].lacks)
+	if !slices.Contains(withEvents, name) {
+		out = append(out, bmctest.Subscription)
 	}
-	return append(slices.Clone(personas[name].lacks), bmctest.Subscription)
+	if withLogs[name] == nil {
+		out = append(out, bmctest.EventLog)
+	}
+	return out
 }
 
 // personaRig is a rig with a server of the simulated rack that is of that persona, and a

@@ -26,14 +26,7 @@ type Probe struct {
 	// Quirks are the rows of the table that are about this BMC.
 	Quirks []Quirk `json:"quirks"`
 	// Findings say, for each thing that Temper asks of a BMC, whether it will work.
-	Findings []Finding `json:"operations"`
-}
-
-// Finding says whether one thing that Temper asks of a BMC will work, as far as that can be told without doing it.
-type Finding struct {
-	Operation string `json:"operation"`
-	Works     bool   `json:"works"`
-	Words     string `json:"detail"` // what the BMC tells about it, or why it does not work
+	Findings []bmc.Finding `json:"operations"`
 }
 
 // Probe asks the BMC what it is and what it can do. It sends nothing but GET, but for the login. An error means
@@ -72,7 +65,7 @@ func (s *session) probe(ctx context.Context) (*Probe, error) {
 			p.Quirks = append(p.Quirks, q)
 		}
 	}
-	for _, find := range []func(context.Context) Finding{
+	for _, find := range []func(context.Context) bmc.Finding{
 		s.findPower, s.findResets, s.findBoot, s.findMedia, s.findInventory,
 	} {
 		p.Findings = append(p.Findings, find(ctx))
@@ -88,7 +81,7 @@ func (s *session) probeRoot(ctx context.Context, denied error) (*Probe, error) {
 	}
 	return &Probe{
 		Vendor: string(root.Vendor), Product: string(root.Product), Redfish: string(root.RedfishVersion), Login: loginNone.String(), Quirks: []Quirk{},
-		Findings: []Finding{{
+		Findings: []bmc.Finding{{
 			Operation: "read the system, its power, boot device, media and inventory",
 			Words:     "not known: the BMC wants a login for that, and none was given",
 		}},
@@ -113,13 +106,13 @@ func (s *session) selfDescription(ctx context.Context, sys system) (identity, se
 	return id, root, err
 }
 
-func (s *session) findPower(ctx context.Context) Finding {
+func (s *session) findPower(ctx context.Context) bmc.Finding {
 	p, err := s.power(ctx)
 	return s.finding("read the power state", err, "%s", p)
 }
 
 // findResets tells which resets the system lists that power requests and restarts need.
-func (s *session) findResets(ctx context.Context) Finding {
+func (s *session) findResets(ctx context.Context) bmc.Finding {
 	const what = "switch on and off"
 	sys, err := s.readSystem(ctx)
 	switch {
@@ -153,7 +146,7 @@ func (s *session) findResets(ctx context.Context) Finding {
 }
 
 // findBoot tells from which devices the system can be booted once.
-func (s *session) findBoot(ctx context.Context) Finding {
+func (s *session) findBoot(ctx context.Context) bmc.Finding {
 	const what = "choose the boot device"
 	o, err := s.readOverride(ctx)
 	if err != nil {
@@ -177,7 +170,7 @@ func (s *session) findBoot(ctx context.Context) Finding {
 	return s.finding(what, err, "%s, in %s", text, o.path)
 }
 
-func (s *session) findMedia(ctx context.Context) Finding {
+func (s *session) findMedia(ctx context.Context) bmc.Finding {
 	d, err := s.findDrive(ctx)
 	how := "by InsertMedia"
 	if d.Actions.v.Insert.Target == "" {
@@ -190,7 +183,7 @@ func (s *session) findMedia(ctx context.Context) Finding {
 	return s.finding("insert virtual media", err, "%s, %s, %s", d.path, how, words)
 }
 
-func (s *session) findInventory(ctx context.Context) Finding {
+func (s *session) findInventory(ctx context.Context) bmc.Finding {
 	inv, err := s.inspect(ctx)
 	if err == nil && inv.CPUs == 0 && inv.MemoryMiB == 0 {
 		err = fault.New(fault.Refused, "the system has neither processors nor memory; if the BMC has another system, name that with %s", propSystem)
@@ -204,9 +197,9 @@ func (s *session) findInventory(ctx context.Context) Finding {
 }
 
 // finding returns a finding: that it works, with the words of format, or why not.
-func (s *session) finding(what string, err error, format string, args ...any) Finding {
+func (s *session) finding(what string, err error, format string, args ...any) bmc.Finding {
 	if err != nil {
-		return Finding{Operation: what, Words: s.endpoint.redact(err.Error())}
+		return bmc.Finding{Operation: what, Words: s.endpoint.redact(err.Error())}
 	}
-	return Finding{Operation: what, Works: true, Words: fmt.Sprintf(format, args...)}
+	return bmc.Found(what, nil, format, args...)
 }

@@ -27,6 +27,12 @@ import (
 // code with the driver.
 func startRack(t *testing.T, c sim.Config) string {
 	t.Helper()
+	return newRack(t, c).URL()
+}
+
+// newRack starts a rack with one server.
+func newRack(t *testing.T, c sim.Config) *sim.Rack {
+	t.Helper()
 	c.Servers, c.DataDir = 1, t.TempDir()
 	c.PowerDelay, c.BootDelay, c.StepDelay = 20*time.Millisecond, 20*time.Millisecond, 5*time.Millisecond
 	r, err := sim.New(c)
@@ -45,7 +51,7 @@ func startRack(t *testing.T, c sim.Config) string {
 	case <-time.After(20 * time.Second):
 		t.Fatal("the rack does not get ready")
 	}
-	return r.URL()
+	return r
 }
 
 // listing is what the tests read of the rack's only server.
@@ -145,7 +151,7 @@ func TestConformanceWithAnOverrideThatIsAlwaysContinuous(t *testing.T) {
 		return bmctest.Rig{
 			Type:   hardwareType(),
 			Driver: redfish.New(quick()), Target: bmc.Target{Node: nodeID, Info: server.info()},
-			Lacks:   []bmctest.Capability{bmctest.BootOnce, bmctest.BootClear, bmctest.Subscription},
+			Lacks:   []bmctest.Capability{bmctest.BootOnce, bmctest.BootClear, bmctest.Subscription, bmctest.EventLog},
 			Images:  [2]string{rack + "/images/deploy.iso", rack + "/images/disk.raw"},
 			Changes: func() int { return int(changes.Load()) },
 		}
@@ -166,8 +172,10 @@ func TestASlowInsertionHasAnUnknownOutcomeAndShowsLater(t *testing.T) {
 	}, 30*time.Second, 20*time.Millisecond)
 }
 
-func simRig(t *testing.T, c sim.Config) bmctest.Rig {
-	rack := startRack(t, c)
+func simRig(t *testing.T, c sim.Config) bmctest.Rig { return rigOf(t, c, startRack(t, c)) }
+
+// rigOf is a rig with the server of the rack at that URL.
+func rigOf(t *testing.T, c sim.Config, rack string) bmctest.Rig {
 	server := listed(t, rack)
 	conf := quick()
 	if ca, ok := server.VerifyCA.(string); ok {

@@ -39,7 +39,7 @@ func TestConformanceOfASystemThatCanDoLittle(t *testing.T) {
 			"target": sysPath + "/Actions/ComputerSystem.Reset", "ResetType@Redfish.AllowableValues": []string{"On", "ForceOff"},
 		}})
 		r := rig(t, f, nil)
-		r.Lacks = []bmctest.Capability{bmctest.SoftOff, bmctest.Restart, bmctest.NMI, bmctest.Media, bmctest.EjectDrives, bmctest.Subscription}
+		r.Lacks = []bmctest.Capability{bmctest.SoftOff, bmctest.Restart, bmctest.NMI, bmctest.Media, bmctest.EjectDrives, bmctest.Subscription, bmctest.EventLog}
 		return r
 	})
 }
@@ -54,7 +54,7 @@ func hardwareType() node.HardwareType {
 func rig(t *testing.T, f *fixture, more map[string]any) bmctest.Rig {
 	return bmctest.Rig{
 		Type:    hardwareType(),
-		Lacks:   []bmctest.Capability{bmctest.Subscription},
+		Lacks:   []bmctest.Capability{bmctest.Subscription, bmctest.EventLog},
 		Driver:  redfish.New(quick()),
 		Target:  bmc.Target{Node: nodeID, Info: f.info(more)},
 		Changes: func() int { return len(f.changed()) },

@@ -41,6 +41,7 @@ func New(c Config) *Service {
 	registerChassis(s.registry)
 	registerBMC(s.registry)
 	registerSensors(s.registry)
+	registerLog(s.registry)
 	handlers.RegisterPayloadHandlers(s.registry)
 	handlers.RegisterSOLHandlers(s.registry)
 	return s

@@ -56,7 +56,7 @@ func (s *Server) Reset(t ResetType) error {
 	defer s.mu.Unlock()
 	from := s.power
 	if _, lost := s.Faults.Trigger(faults.LostPower, resetRequest); lost {
-		s.recordPower(t, from, from, false)
+		s.notePower(t, from, from, false)
 		return nil
 	}
 	d := s.env.PowerDelay
@@ -64,7 +64,7 @@ func (s *Server) Reset(t ResetType) error {
 		d = time.Duration(f.Delay)
 	}
 	to, effect, err := s.reset(t, d)
-	s.recordPower(t, from, to, effect)
+	s.notePower(t, from, to, effect)
 	return err
 }
 
@@ -160,7 +160,7 @@ func (s *Server) AgentRestarts(boot int) {
 	}
 	source := s.booted
 	s.stopSoftware()
-	s.recordPower(byAgentReboot, On, On, true)
+	s.notePower(byAgentReboot, On, On, true)
 	s.startBoot(source, s.env.PowerDelay)
 }
 
@@ -173,5 +173,5 @@ func (s *Server) resetByAgent(name, as ResetType, boot int) {
 	}
 	from := s.power
 	to, effect, _ := s.reset(as, s.env.PowerDelay) // a booted server is on: neither busy nor off
-	s.recordPower(name, from, to, effect)
+	s.notePower(name, from, to, effect)
 }

@@ -40,6 +40,7 @@ type Server struct {
 	Disk    *disk.Disk
 	Faults  faults.Injector
 	Console Console
+	Log     EventLog
 	Journal
 
 	env   *Env

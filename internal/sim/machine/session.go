@@ -43,6 +43,7 @@ func (s *Server) CountBadLogin() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.badLogin++
+	s.Log.Add(LogLoginFailed)
 }
 
 // Login creates a session.

@@ -15,7 +15,7 @@ var amiMoves = []move{
 }
 
 var ami = Persona{
-	Name: "ami", sensors: oldModel, About: "a server with AMI MegaRAC SP-X",
+	Name: "ami", logs: amiLogs, sensors: oldModel, About: "a server with AMI MegaRAC SP-X",
 	Parts: []Part{
 		{"paths (Self)", Recorded, "DMTF/Redfish-Tacklebox#111"},
 		{"400 OperationSupportedInFutureStateURI to a boot override of the system, which is written in Systems/Self/SD", Recorded, "DMTF/Redfish-Tacklebox#144"},

@@ -41,7 +41,7 @@ func dellMake(model, bios, bmc, cdTarget string) machine.Make {
 
 // idrac9 has firmware that boots the virtual CD by the standard's way.
 var idrac9 = Persona{
-	Name: "idrac9", events: streams, About: "a Dell PowerEdge R660, iDRAC 9 with firmware 7.10",
+	Name: "idrac9", logs: dellLogs, events: streams, About: "a Dell PowerEdge R660, iDRAC 9 with firmware 7.10",
 	Parts: dellParts, Make: dellMake("PowerEdge R660", "2.2.7", "7.10.30.00", ""),
 	moves: dellMoves, registry: "Base.1.12", full: dellFull,
 	change: func(r map[string]resource) { dell(r, "16G Monolithic") },
@@ -49,7 +49,7 @@ var idrac9 = Persona{
 
 // idrac9Before6 boots the virtual CD by attributes of its manager only.
 var idrac9Before6 = Persona{
-	Name: "idrac9-5", About: "a Dell PowerEdge R650, iDRAC 9 with firmware 5.10",
+	Name: "idrac9-5", logs: dellLogs, About: "a Dell PowerEdge R650, iDRAC 9 with firmware 5.10",
 	Parts: append([]Part{
 		{"the boot source Cd does not boot the virtual CD", Reported, "ironic, doc/source/admin/drivers/redfish.rst"},
 		{"attributes that boot it, and their values", Reported, "community.general, idrac_redfish_config"},
@@ -65,7 +65,7 @@ var idrac9Before6 = Persona{
 
 // idrac10 has its boot override in the settings resource, and its virtual CDs in the system.
 var idrac10 = Persona{
-	Name: "idrac10", events: streams, About: "a Dell PowerEdge R670, iDRAC 10 with firmware 1.20",
+	Name: "idrac10", logs: dellLogs, events: streams, About: "a Dell PowerEdge R670, iDRAC 10 with firmware 1.20",
 	Parts: append([]Part{
 		{"Boot is read-only in the system and written in its settings", Recorded, "ansible-collections/community.general#11297; libredfish#33"},
 		{"the system does not show an override that is in the settings", Guessed, ""},

@@ -27,14 +27,14 @@ var hpeParts = []Part{
 }
 
 var ilo5 = Persona{
-	Name: "ilo5", events: sends, sensors: oldModel, About: "an HPE ProLiant DL380 Gen10, iLO 5 with firmware 2.78", Parts: hpeParts,
+	Name: "ilo5", logs: hpeLogs, events: sends, sensors: oldModel, About: "an HPE ProLiant DL380 Gen10, iLO 5 with firmware 2.78", Parts: hpeParts,
 	Make:  machine.Make{Manufacturer: "HPE", Model: "ProLiant DL380 Gen10", BIOSVersion: "U30 v2.76", BMCVersion: "iLO 5 v2.78"},
 	moves: hpeMoves, slashes: true, registry: "Base.1.4",
 	change: func(r map[string]resource) { hpe(r, "iLO 5", "2.37") },
 }
 
 var ilo6 = Persona{
-	Name: "ilo6", events: sends, About: "an HPE ProLiant DL380 Gen11, iLO 6 with firmware 1.53", Parts: hpeParts,
+	Name: "ilo6", logs: hpeLogs, events: sends, About: "an HPE ProLiant DL380 Gen11, iLO 6 with firmware 1.53", Parts: hpeParts,
 	Make:  machine.Make{Manufacturer: "HPE", Model: "ProLiant DL380 Gen11", BIOSVersion: "U54 v1.46", BMCVersion: "iLO 6 v1.53"},
 	moves: hpeMoves, slashes: true, registry: "Base.1.18",
 	change: func(r map[string]resource) { hpe(r, "iLO 6", "2.39") },

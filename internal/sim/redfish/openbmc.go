@@ -8,7 +8,7 @@ import (
 )
 
 var openbmc = Persona{
-	Name: "openbmc", events: streams, About: "a server with OpenBMC, as Cisco's UCS C845A",
+	Name: "openbmc", logs: openbmcLogs, events: streams, About: "a server with OpenBMC, as Cisco's UCS C845A",
 	Parts: []Part{
 		{"paths (system, bmc, chassis)", Reported, "openbmc/bmcweb, redfish-core"},
 		{"the service root names no vendor", Guessed, ""},

@@ -32,6 +32,7 @@ type Persona struct {
 	change     func(routes map[string]resource)
 	sensors    sensorModel
 	events     eventModel
+	logs       []logModel
 	gpuBoard   bool                 // the GPUs are processors of a second system
 	recorded   *recording.Recording // nil = the standard's service with the changes above
 }
@@ -63,7 +64,7 @@ var personas = byName(
 
 // generic is the standard's service.
 var generic = Persona{
-	Name: "generic", About: "no real machine: what the standard describes",
+	Name: "generic", logs: genericLogs, About: "no real machine: what the standard describes",
 	Parts: []Part{{"everything", Reported, "DSP0266 and DSP8010, schema bundle 2023.3"}},
 }
 
@@ -76,6 +77,7 @@ func byName(list ...Persona) map[string]*Persona {
 			if p.events != noEvents {
 				p.Parts = append(p.Parts, p.events.part())
 			}
+			p.Parts = append(p.Parts, logParts(p.logs)...)
 		}
 		all[p.Name] = &p
 	}
@@ -127,6 +129,7 @@ func (p *Persona) mux() *http.ServeMux {
 	if p.recorded == nil {
 		sensorRoutes(all, p.sensors)
 		eventRoutes(all, p.events)
+		logRoutes(all, p.logs)
 	}
 	if p.change != nil {
 		p.change(all)

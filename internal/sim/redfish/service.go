@@ -119,7 +119,7 @@ func (sv *Service) serve(w http.ResponseWriter, r *http.Request, s *machine.Serv
 	}
 	for k := range r.URL.Query() {
 		// DSP0266 7.3: an unsupported query that begins with $ is refused, others are ignored.
-		if strings.HasPrefix(k, "$") {
+		if strings.HasPrefix(k, "$") && !(k == skipQuery && strings.HasSuffix(r.URL.Path, logEntries)) {
 			problem(http.StatusNotImplemented, "QueryNotSupported").write(w)
 			return
 		}

@@ -55,12 +55,12 @@ func (p *Persona) shown(path string) string {
 }
 
 // links are the strings in JSON that are paths of this service.
-var links = regexp.MustCompile(`"/redfish/v1[^"#?]*["#]`)
+var links = regexp.MustCompile(`"/redfish/v1[^"#?]*["#?]`)
 
 // translate returns the JSON with the persona's paths and registry.
 func (p *Persona) translate(body []byte) []byte {
 	body = links.ReplaceAllFunc(body, func(link []byte) []byte {
-		end := link[len(link)-1:] // a quote, or # before the fragment
+		end := link[len(link)-1:] // a quote, # before the fragment, or ? before the query
 		path := p.shown(string(link[1 : len(link)-1]))
 		if p.slashes && !strings.HasSuffix(path, "/") && !strings.Contains(path, "/Actions/") {
 			path += "/"

@@ -1,0 +1,181 @@
+package node
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"net/netip"
+	"net/url"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// DefaultIPMIPort is the UDP port of BMCs whose driver_info names none (RMCP).
+const DefaultIPMIPort = 623
+
+// The parsers below are the only ones of where a BMC is. Enrolment calls them as Property.Check, the drivers when they read
+// driver_info. Their errors never quote the value, because people put passwords into addresses.
+
+// ParseRedfishAddress parses redfish_address: a URL, or a host with or without a port. The result has the scheme, the host in
+// lower case and the path before /redfish/v1, without a slash at the end. It is nil if the value is absent or blank.
+func ParseRedfishAddress(value any) (*url.URL, error) {
+	const name = "redfish_address"
+	address, err := textOf(name, value)
+	if address == "" || err != nil {
+		return nil, err
+	}
+	if !strings.Contains(address, "://") {
+		address = "https://" + address
+	}
+	if lacksBrackets(address) {
+		return nil, errors.New(name + " is an IPv6 address without brackets: write [2001:db8::7], or https://[2001:db8::7]:443 with a port")
+	}
+	u, err := url.Parse(address)
+	switch {
+	case err != nil || u.Hostname() == "":
+		return nil, errors.New(name + " is neither a URL nor a host")
+	case u.Scheme != "https" && u.Scheme != "http":
+		return nil, errors.New(name + " must begin with https:// or http://")
+	case u.User != nil:
+		return nil, errors.New(name + " holds credentials; they belong into redfish_username and redfish_password")
+	case u.RawQuery != "" || u.Fragment != "":
+		return nil, errors.New(name + " holds a query or fragment")
+	case u.Port() != "" && !isPort(u.Port()):
+		return nil, errors.New(name + " has a port that is no number from 1 to 65535")
+	}
+	const service = "/redfish/v1"
+	path := strings.TrimRight(u.EscapedPath(), "/")
+	if strings.Contains(path, service+"/") {
+		return nil, errors.New(name + " has a path below " + service + ": a path such as " + service + "/Systems/1 belongs in redfish_system_id")
+	}
+	path = strings.TrimRight(strings.TrimSuffix(path, service), "/")
+	if u, err = url.Parse(u.Scheme + "://" + strings.TrimSuffix(strings.ToLower(u.Host), ":") + path); err != nil {
+		return nil, errors.New(name + " is neither a URL nor a host")
+	}
+	return u, nil
+}
+
+// lacksBrackets reports whether the host of a URL is an IPv6 address without brackets, with or without a port.
+func lacksBrackets(address string) bool {
+	_, host, _ := strings.Cut(address, "://")
+	if end := strings.IndexAny(host, "/?#"); end >= 0 {
+		host = host[:end]
+	}
+	_, err := netip.ParseAddr(host)
+	if before, port, ok := cutLast(host, ":"); err != nil && ok && isDigits(port) {
+		_, err = netip.ParseAddr(before)
+		host = before
+	}
+	return err == nil && strings.Contains(host, ":")
+}
+
+func cutLast(s, separator string) (before, after string, found bool) {
+	i := strings.LastIndex(s, separator)
+	if i < 0 {
+		return s, "", false
+	}
+	return s[:i], s[i+len(separator):], true
+}
+
+func isDigits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
+
+// isPort reports whether s is the number of a port.
+func isPort(s string) bool {
+	n, err := strconv.ParseUint(s, 10, 16)
+	return err == nil && n > 0
+}
+
+// ParseRedfishSystem parses redfish_system_id, the path of a system. It is "" if the value is absent.
+func ParseRedfishSystem(value any) (string, error) {
+	const name, example = "redfish_system_id", "/redfish/v1/Systems/1"
+	if value == nil || value == "" {
+		return "", nil
+	}
+	path, ok := value.(string)
+	u, err := url.Parse(path)
+	switch {
+	case !ok:
+		return "", errors.New(name + " is not a string")
+	case strings.ContainsFunc(path, unicode.IsSpace):
+		return "", errors.New(name + " has a space, which no path such as " + example + " has")
+	case err != nil || !strings.HasPrefix(path, "/") || strings.HasPrefix(path, "//") || u.RawQuery != "" || u.Fragment != "":
+		return "", fmt.Errorf("%s %.80q is not a path such as %s", name, path, example)
+	case strings.HasSuffix(path, "/"):
+		return "", errors.New(name + " ends with a slash: write it as " + example)
+	}
+	return u.EscapedPath(), nil
+}
+
+// ParseIPMIAddress parses ipmi_address: an IP address, in brackets or not, or the name of a host. It is in lower case, without
+// brackets, and "" if the value is absent or blank.
+func ParseIPMIAddress(value any) (string, error) {
+	const name = "ipmi_address"
+	host, err := textOf(name, value)
+	if host = strings.ToLower(host); host == "" || err != nil {
+		return "", err
+	}
+	if inner, ok := strings.CutPrefix(host, "["); ok {
+		if inner, ok = strings.CutSuffix(inner, "]"); ok {
+			if a, err := netip.ParseAddr(inner); err == nil && a.Is6() {
+				return inner, nil
+			}
+		}
+	}
+	if _, err := netip.ParseAddr(host); err != nil && (strings.ContainsAny(host, "/:@?#[]%") || strings.ContainsFunc(host, unicode.IsSpace)) {
+		return "", errors.New(name + " is neither a host name nor an IP address; the port belongs into ipmi_port")
+	}
+	return host, nil
+}
+
+// ParseIPMIPort parses ipmi_port. It is DefaultIPMIPort if the value is absent.
+func ParseIPMIPort(value any) (int, error) {
+	return ParseNumber("ipmi_port", value, 1, math.MaxUint16, DefaultIPMIPort)
+}
+
+// ParseNumber parses a property of driver_info that is a whole number from low to high. As in Ironic it may be a string. It is
+// byDefault if the value is absent.
+func ParseNumber(name string, value any, low, high, byDefault int) (int, error) {
+	n, err := 0, error(nil)
+	switch v := value.(type) {
+	case nil:
+		return byDefault, nil
+	case float64:
+		if n = int(v); v != math.Trunc(v) || math.Abs(v) > math.MaxInt32 {
+			n = low - 1
+		}
+	case json.Number:
+		n, err = strconv.Atoi(v.String())
+	case int:
+		n = v
+	case string:
+		if v == "" {
+			return byDefault, nil
+		}
+		n, err = strconv.Atoi(v)
+	default:
+		n = low - 1
+	}
+	if err != nil || n < low || n > high {
+		return byDefault, fmt.Errorf("%s is not a whole number from %d to %d", name, low, high)
+	}
+	return n, nil
+}
+
+// check makes a Property.Check of a parser.
+func check[T any](parse func(any) (T, error)) func(any) error {
+	return func(value any) error {
+		_, err := parse(value)
+		return err
+	}
+}
+
+// textOf returns a property that is a string, without blanks around it.
+func textOf(name string, value any) (string, error) {
+	s, ok := value.(string)
+	if !ok && value != nil {
+		return "", errors.New(name + " is not a string")
+	}
+	return strings.TrimSpace(s), nil
+}
