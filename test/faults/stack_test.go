@@ -4,10 +4,7 @@ package faults_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"sync"
 	"syscall"
 	"testing"
@@ -17,7 +14,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"go.temper.dev/temper/internal/dev"
-	"go.temper.dev/temper/internal/pgserver"
 	"go.temper.dev/temper/internal/sim"
 	"go.temper.dev/temper/internal/testenv"
 	"go.temper.dev/temper/test/stack"
@@ -60,26 +56,11 @@ type lab struct {
 
 func newLab(t *testing.T) *lab {
 	t.Helper()
-	_, err := pgserver.Find()
-	if errors.Is(err, pgserver.ErrNotFound) && os.Getenv("TEMPER_TEST_REQUIRE") == "" {
-		t.Skip(err)
-	}
+	bin, err := stack.Programs(t.Context(), stack.Root)
 	require.NoError(t, err)
-	bin, err := stack.Programs(t.Context(), "../..")
-	require.NoError(t, err)
-	l := &lab{bin: bin}
-	l.Stack, err = stack.Config{Temper: filepath.Join(bin, "temper"), Settings: settings, Args: []string{
+	l := &lab{bin: bin, Stack: stack.Config{Settings: settings, Args: []string{
 		"--restart", "--enroll=false", "--nodes", fmt.Sprint(servers), "--conductors", "2", "--drivers", "redfish",
-	}}.Start(context.Background())
-	require.NoError(t, err)
-	t.Cleanup(func() {
-		if t.Failed() {
-			t.Logf("data and logs are in %s", l.Dir)
-			require.NoError(t, l.End())
-			return
-		}
-		require.NoError(t, l.Stop())
-	})
+	}}.For(t)}
 	l.digest, err = l.Digest(t.Context())
 	require.NoError(t, err)
 	l.free = serversOf(t, l.Stack)

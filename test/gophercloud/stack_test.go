@@ -4,9 +4,7 @@ package gophercloud_test
 
 import (
 	"context"
-	"errors"
 	"net/http"
-	"os"
 	"testing"
 	"time"
 
@@ -16,7 +14,6 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/baremetal/v1/nodes"
 	"github.com/stretchr/testify/require"
 
-	"go.temper.dev/temper/internal/pgserver"
 	"go.temper.dev/temper/test/stack"
 )
 
@@ -39,26 +36,11 @@ type cloud struct {
 
 func start(t *testing.T) *cloud {
 	t.Helper()
-	_, err := pgserver.Find()
-	if errors.Is(err, pgserver.ErrNotFound) && os.Getenv("TEMPER_TEST_REQUIRE") == "" {
-		t.Skip(err)
-	}
-	require.NoError(t, err)
-	temper, err := stack.Temper(t.Context(), "../..")
-	require.NoError(t, err)
-	s, err := stack.Config{Temper: temper, Settings: settings, Args: []string{
+	s := stack.Config{Settings: settings, Args: []string{
 		"--enroll=false", "--nodes", "4", "--conductors", "1", "--drivers", "redfish,fake-hardware", "--persona", "generic,ilo5",
-	}}.Start(context.Background())
-	require.NoError(t, err)
-	t.Cleanup(func() {
-		if t.Failed() {
-			t.Logf("data and logs are in %s", s.Dir)
-			require.NoError(t, s.End())
-			return
-		}
-		require.NoError(t, s.Stop())
-	})
+	}}.For(t)
 	c := &cloud{Stack: s}
+	var err error
 	c.servers, err = s.Servers(t.Context())
 	require.NoError(t, err)
 	require.GreaterOrEqual(t, len(c.servers), 2)

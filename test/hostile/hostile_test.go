@@ -52,21 +52,9 @@ rack_step_delay: 20ms
 func TestEachRoleRunsWithin512MiB(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), *howLong+8*time.Minute)
 	defer cancel()
-	temper, err := stack.Temper(ctx, "../..")
-	require.NoError(t, err)
-	s, err := stack.Config{
-		Temper: temper, Settings: settings, Env: []string{"GOMEMLIMIT=" + memoryLimit},
-		Args: []string{"--nodes", "5", "--conductors", "1", "--drivers", "redfish"},
-	}.Start(ctx)
-	require.NoError(t, err)
-	t.Cleanup(func() {
-		if t.Failed() {
-			t.Log("logs are in ", s.Dir)
-			require.NoError(t, s.End())
-			return
-		}
-		require.NoError(t, s.Stop())
-	})
+	s := stack.Config{
+		Settings: settings, Env: []string{"GOMEMLIMIT=" + memoryLimit}, Args: []string{"--nodes", "5", "--conductors", "1", "--drivers", "redfish"},
+	}.For(t)
 	compute, err := s.Role(ctx, "compute", "compute-1", []string{"TEMPER_API_URL=" + s.APIURL, "GOMEMLIMIT=" + memoryLimit},
 		"--host", "h1", "--listen", "127.0.0.1:0", "--metrics-listen", "127.0.0.1:0")
 	require.NoError(t, err)
