@@ -114,6 +114,7 @@ func Suite(t *testing.T, factory Factory) {
 	}
 	for _, c := range checks {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			b := newBench(t, factory)
 			if c.needs != "" && !b.has(c.needs) {
 				t.Skipf("the driver lacks %s", c.needs)

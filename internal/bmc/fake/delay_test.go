@@ -12,6 +12,7 @@ import (
 )
 
 func TestParseDelay(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		text     string
 		min, max time.Duration
@@ -36,6 +37,7 @@ func TestParseDelay(t *testing.T) {
 }
 
 func TestParseDelayRefuses(t *testing.T) {
+	t.Parallel()
 	for name, text := range map[string]string{
 		"a word":                 "soon",
 		"a negative number":      "-1",
@@ -72,6 +74,7 @@ func FuzzParseDelay(f *testing.F) {
 }
 
 func TestARandomDelayIsMostOftenNearItsBeginning(t *testing.T) {
+	t.Parallel()
 	d := fake.Delay{Min: time.Second, Max: 11 * time.Second}
 	require.Equal(t, time.Second, d.At(0))
 	var sum time.Duration
@@ -86,6 +89,7 @@ func TestARandomDelayIsMostOftenNearItsBeginning(t *testing.T) {
 }
 
 func TestParseDelays(t *testing.T) {
+	t.Parallel()
 	settings := map[string]string{}
 	for i, name := range fake.Options() {
 		require.True(t, strings.HasSuffix(name, "_delay"))

@@ -16,6 +16,7 @@ import (
 )
 
 func TestConformance(t *testing.T) {
+	t.Parallel()
 	bmctest.Suite(t, func(*testing.T) bmctest.Rig {
 		hw, _ := node.Hardware("fake-hardware")
 		return bmctest.Rig{
@@ -36,6 +37,7 @@ func open(t *testing.T, d *fake.Driver, target bmc.Target) bmc.Session {
 }
 
 func TestPowerIsWhatTheRowSays(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct{ row, want bmc.Power }{
 		"a machine that was on is on":         {bmc.PowerOn, bmc.PowerOn},
 		"a machine that was off is off":       {bmc.PowerOff, bmc.PowerOff},
@@ -51,6 +53,7 @@ func TestPowerIsWhatTheRowSays(t *testing.T) {
 }
 
 func TestADelayEndsWithTheContextAndChangesNothing(t *testing.T) {
+	t.Parallel()
 	d := fake.New(fake.Delays{Power: fake.Delay{Min: time.Hour, Max: time.Hour}})
 	s := open(t, d, bmc.Target{LastPower: bmc.PowerOff})
 
@@ -71,6 +74,7 @@ func TestADelayEndsWithTheContextAndChangesNothing(t *testing.T) {
 }
 
 func TestEachInterfaceTakesItsOwnDelay(t *testing.T) {
+	t.Parallel()
 	never := fake.Delay{Min: time.Hour, Max: time.Hour}
 	for name, c := range map[string]struct {
 		delays fake.Delays
@@ -100,6 +104,7 @@ func TestEachInterfaceTakesItsOwnDelay(t *testing.T) {
 }
 
 func TestTwoNodesDifferAndOneNodeStaysTheSame(t *testing.T) {
+	t.Parallel()
 	inspect := func(node string) bmc.Inventory {
 		inv, err := open(t, fake.New(fake.Delays{}), bmc.Target{Node: node}).Inspect(t.Context())
 		require.NoError(t, err)
@@ -111,6 +116,7 @@ func TestTwoNodesDifferAndOneNodeStaysTheSame(t *testing.T) {
 }
 
 func TestAGuardThatLostTheClaimIsHeardAfterwards(t *testing.T) {
+	t.Parallel()
 	lost := errors.New("lost")
 	s := open(t, fake.New(fake.Delays{}), bmc.Target{LastPower: bmc.PowerOn, Guard: func(context.Context, bmc.Request) (time.Time, error) { return time.Time{}, lost }})
 	require.ErrorIs(t, s.RequestPower(t.Context(), bmc.RequestForceOff), lost)

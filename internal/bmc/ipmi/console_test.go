@@ -76,6 +76,7 @@ func startBoot(t *testing.T, r *rack, c ipmi.Config) (bmc.Session, *terminal) {
 }
 
 func TestTheConsoleShowsTheBoot(t *testing.T) {
+	t.Parallel()
 	r := startRack(t, sim.Config{})
 	s, console := startBoot(t, r, quick())
 	console.until("Nothing to boot from")
@@ -93,6 +94,7 @@ func TestTheConsoleShowsTheBoot(t *testing.T) {
 }
 
 func TestTheConsoleEchoesWhatIsTyped(t *testing.T) {
+	t.Parallel()
 	r := startRack(t, sim.Config{})
 	_, console := startBoot(t, r, quick())
 	console.until("Shell> ")
@@ -109,6 +111,7 @@ func TestTheConsoleEchoesWhatIsTyped(t *testing.T) {
 
 // Of what is typed, of its acknowledgement, of the echo and of the acknowledgement of that, each is lost once.
 func TestNothingOfTheConsoleIsLostOrDoubledWithThePackets(t *testing.T) {
+	t.Parallel()
 	r := startRack(t, sim.Config{})
 	_, console := startBoot(t, r, quick())
 	console.until("Shell> ")
@@ -131,6 +134,7 @@ func TestNothingOfTheConsoleIsLostOrDoubledWithThePackets(t *testing.T) {
 }
 
 func TestABrokenConsole(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		idle   time.Duration
 		broken func(*rack, *terminal)
@@ -162,6 +166,7 @@ func restartBMC(r *rack, c *terminal) {
 }
 
 func TestAConsoleThatPrintsNothingStaysOpen(t *testing.T) {
+	t.Parallel()
 	r := startRack(t, sim.Config{})
 	conf := quick()
 	conf.RequestTimeout, conf.ConsoleIdle = time.Second, 10*time.Millisecond
@@ -175,6 +180,7 @@ func TestAConsoleThatPrintsNothingStaysOpen(t *testing.T) {
 }
 
 func TestTheConsoleOfSomebodyElse(t *testing.T) {
+	t.Parallel()
 	r := startRack(t, sim.Config{})
 	s := open(t, newDriver(t, quick()), r.info(nil))
 	r.faults(`{"kind":"console_in_use"}`)
@@ -187,6 +193,7 @@ func TestTheConsoleOfSomebodyElse(t *testing.T) {
 
 // A session that has lost the console to another one leaves it there, also if it does not know yet that it has lost it.
 func TestALostConsoleStaysWithItsNewOwner(t *testing.T) {
+	t.Parallel()
 	for name, knows := range map[string]bool{"it knows": true, "it does not know": false} {
 		t.Run(name, func(t *testing.T) {
 			r := startRack(t, sim.Config{})
@@ -213,6 +220,7 @@ func TestALostConsoleStaysWithItsNewOwner(t *testing.T) {
 
 // The first answer to Activate Payload is lost. To the second one the BMC answers that a session has the console.
 func TestALostAnswerWhileTheConsoleIsOpened(t *testing.T) {
+	t.Parallel()
 	r := startRack(t, sim.Config{})
 	s := open(t, newDriver(t, quick()), r.info(nil))
 	r.faults(`{"kind":"lost_packet","count":1,"when":"after","command":"Activate Payload"}`)
@@ -222,6 +230,7 @@ func TestALostAnswerWhileTheConsoleIsOpened(t *testing.T) {
 }
 
 func TestAControllerBehindTheBMCHasNoConsole(t *testing.T) {
+	t.Parallel()
 	r := startRack(t, sim.Config{})
 	s := open(t, newDriver(t, quick()), r.info(map[string]any{"ipmi_bridging": "single", "ipmi_target_channel": 0.0, "ipmi_target_address": "0x30"}))
 	_, err := s.OpenConsole(t.Context())
@@ -256,6 +265,7 @@ func serialPort(t *testing.T) (line string) {
 }
 
 func TestTheConsoleOfOpenIPMI(t *testing.T) {
+	t.Parallel()
 	o := startOpenIPMI(t, serialPort(t))
 	s := open(t, newDriver(t, quick()), o.info(nil))
 	console := openConsole(t, s)

@@ -13,6 +13,7 @@ import (
 )
 
 func TestDriverInfoIsChecked(t *testing.T) {
+	t.Parallel()
 	d := ipmi.New(quick())
 	good := map[string]any{"ipmi_address": "127.0.0.1"}
 	with := func(more map[string]any) map[string]any {
@@ -69,6 +70,7 @@ func TestDriverInfoIsChecked(t *testing.T) {
 
 // The properties are those of Ironic's interfaces named ipmitool, and of its console ipmitool-socat.
 func TestThePropertiesAreIronics(t *testing.T) {
+	t.Parallel()
 	var names []string
 	for _, p := range hardwareType().AllProperties() {
 		if p.Name != bmc.PropRequestTimeout { // that is our own
@@ -82,6 +84,7 @@ func TestThePropertiesAreIronics(t *testing.T) {
 }
 
 func TestAnAddressThatIsNotAllowedIsNotAsked(t *testing.T) {
+	t.Parallel()
 	d := newDriver(t, ipmi.Config{}) // no loopback
 	_, err := d.Open(t.Context(), bmc.Target{Info: map[string]any{"ipmi_address": "localhost"}})
 	require.Equal(t, fault.Invalid, fault.KindOf(err), "%v", err)

@@ -239,6 +239,7 @@ func (o *openIPMI) hang() (release func()) {
 }
 
 func TestConformanceWithOpenIPMI(t *testing.T) {
+	t.Parallel()
 	for name, more := range map[string]map[string]any{
 		"suite that both have": nil,
 		"cipher suite 3":       {"ipmi_cipher_suite": "3", "ipmi_priv_level": "operator", "ipmi_protocol_version": "2.0"},
@@ -259,6 +260,7 @@ func TestConformanceWithOpenIPMI(t *testing.T) {
 }
 
 func TestTheServerIsToldWhatWasAsked(t *testing.T) {
+	t.Parallel()
 	o := startOpenIPMI(t)
 	s := open(t, newDriver(t, quick()), o.info(map[string]any{"ipmi_disable_boot_timeout": true}))
 	ctx := t.Context()
@@ -276,6 +278,7 @@ func TestTheServerIsToldWhatWasAsked(t *testing.T) {
 }
 
 func TestAWrongPasswordIsTriedOnce(t *testing.T) {
+	t.Parallel()
 	o := startOpenIPMI(t)
 	d := newDriver(t, quick())
 	for name, more := range map[string]map[string]any{
@@ -298,6 +301,7 @@ func TestAWrongPasswordIsTriedOnce(t *testing.T) {
 }
 
 func TestASessionWithoutPrivilege(t *testing.T) {
+	t.Parallel()
 	o := startOpenIPMI(t)
 	s := open(t, newDriver(t, quick()), o.info(map[string]any{"ipmi_username": "watcher", "ipmi_priv_level": "USER"}))
 	p, err := s.Power(t.Context())
@@ -309,6 +313,7 @@ func TestASessionWithoutPrivilege(t *testing.T) {
 }
 
 func TestACipherSuiteThatTheBMCLacks(t *testing.T) {
+	t.Parallel()
 	o := startOpenIPMI(t)
 	_, err := open(t, newDriver(t, quick()), o.info(map[string]any{"ipmi_cipher_suite": 17.0})).Power(t.Context())
 	require.Equal(t, fault.Refused, fault.KindOf(err), "%v", err)
@@ -316,6 +321,7 @@ func TestACipherSuiteThatTheBMCLacks(t *testing.T) {
 }
 
 func TestABMCThatHasRestartedIsLoggedInToAgain(t *testing.T) {
+	t.Parallel()
 	o := startOpenIPMI(t)
 	s := open(t, newDriver(t, quick()), o.info(nil))
 	require.NoError(t, s.RequestPower(t.Context(), bmc.RequestOn))
@@ -334,6 +340,7 @@ func TestABMCThatHasRestartedIsLoggedInToAgain(t *testing.T) {
 }
 
 func TestACommandReachesTheControllerBehindABMC(t *testing.T) {
+	t.Parallel()
 	o := startOpenIPMI(t)
 	d := newDriver(t, quick())
 	s := open(t, d, o.info(map[string]any{"ipmi_bridging": "single", "ipmi_target_channel": 0.0, "ipmi_target_address": "0x30"}))
@@ -355,6 +362,7 @@ func TestACommandReachesTheControllerBehindABMC(t *testing.T) {
 }
 
 func TestTheEventLogIsRead(t *testing.T) {
+	t.Parallel()
 	o := startOpenIPMI(t)
 	s := open(t, newDriver(t, quick()), o.info(nil))
 	events, err := s.Events(t.Context(), 100)

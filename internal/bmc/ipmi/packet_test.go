@@ -15,6 +15,7 @@ func testKeys(alg types.IntegrityAlg) keys {
 }
 
 func TestOnlyTheSessionsOwnPacketsAreOpened(t *testing.T) {
+	t.Parallel()
 	for _, alg := range []types.IntegrityAlg{types.IntegrityAlg_HMAC_SHA1_96, types.IntegrityAlg_HMAC_SHA256_128} {
 		k := testKeys(alg)
 		sealed, err := k.seal(types.PayloadTypeIPMI, 7, 3, packMessage(&chassis.GetChassisStatusRequest{}, 5))
@@ -39,6 +40,7 @@ func TestOnlyTheSessionsOwnPacketsAreOpened(t *testing.T) {
 }
 
 func TestARepeatedPacketIsDropped(t *testing.T) {
+	t.Parallel()
 	var w window
 	for _, c := range []struct {
 		sequence uint32
@@ -88,6 +90,7 @@ func FuzzAPacketFromAnybody(f *testing.F) {
 
 // Answers come by themselves after an empty answer to Send Message, or within that answer.
 func TestAnswersOverABridge(t *testing.T) {
+	t.Parallel()
 	answer := func(c types.Command, code types.CompletionCode, data []byte) []byte {
 		return protocol.BuildIPMIResponse(uint8(c.NetFn), c.ID, 5, uint8(code), data)
 	}
@@ -123,6 +126,7 @@ func TestAnswersOverABridge(t *testing.T) {
 
 // To 0x72 on channel 6, and to the same over 0x82 on channel 0 (IPMI 2.0, 6.13.3).
 func TestCommandsOverABridge(t *testing.T) {
+	t.Parallel()
 	status := &chassis.GetChassisStatusRequest{}
 	inner := []byte{0x72, 0x00, 0x8e, 0x20, 0x14, 0x01, 0xcb}
 	single := bridge{local: 0x20, hops: []hop{{6, 0x72}}}.pack(status, 5)

@@ -12,6 +12,7 @@ import (
 )
 
 func TestTheEventLogIsReadAndCleared(t *testing.T) {
+	t.Parallel()
 	r := startRack(t, sim.Config{})
 	s := open(t, newDriver(t, quick()), r.info(nil))
 	texts := func(limit int) (out []string) {
@@ -48,6 +49,7 @@ func TestTheEventLogIsReadAndCleared(t *testing.T) {
 
 // A probe tells what is there, and why something does not work.
 func TestAProbeTellsWhatTheBMCCanDo(t *testing.T) {
+	t.Parallel()
 	r := startRack(t, sim.Config{})
 	p, err := newDriver(t, quick()).Probe(t.Context(), bmc.Target{Node: nodeID, Info: r.info(nil)})
 	require.NoError(t, err)

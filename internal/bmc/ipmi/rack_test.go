@@ -118,6 +118,7 @@ func (r *rack) rig(more map[string]any) bmctest.Rig {
 }
 
 func TestConformanceWithTheSimulatedRack(t *testing.T) {
+	t.Parallel()
 	for name, more := range map[string]map[string]any{
 		"cipher suite 17": {"ipmi_cipher_suite": 17.0},
 		"cipher suite 3":  {"ipmi_cipher_suite": 3.0},
@@ -130,6 +131,7 @@ func TestConformanceWithTheSimulatedRack(t *testing.T) {
 }
 
 func TestConformanceWhenEachPacketComesTwice(t *testing.T) {
+	t.Parallel()
 	bmctest.Suite(t, func(t *testing.T) bmctest.Rig {
 		r := startRack(t, sim.Config{})
 		r.faults(`{"kind":"repeated_packet"},{"kind":"repeated_packet","when":"after"}`)
@@ -141,6 +143,7 @@ func TestConformanceWhenEachPacketComesTwice(t *testing.T) {
 
 // A packet is lost, then its answer, then each packet of the next command, ...
 func TestLostPacketsAreSentAgain(t *testing.T) {
+	t.Parallel()
 	for _, when := range []string{"before", "after"} {
 		t.Run(when, func(t *testing.T) {
 			r := startRack(t, sim.Config{})
@@ -162,6 +165,7 @@ func TestLostPacketsAreSentAgain(t *testing.T) {
 }
 
 func TestALoginSurvivesTheLossOfAnyOfItsPackets(t *testing.T) {
+	t.Parallel()
 	for _, when := range []string{"before", "after"} {
 		for packet := range 5 { // Open Session, RAKP 1, RAKP 3, Set Session Privilege Level, Get Chassis Status
 			t.Run(when, func(t *testing.T) {
@@ -178,6 +182,7 @@ func TestALoginSurvivesTheLossOfAnyOfItsPackets(t *testing.T) {
 }
 
 func TestARestartIsSentOnceWhateverIsLost(t *testing.T) {
+	t.Parallel()
 	for _, when := range []string{"before", "after"} {
 		t.Run(when, func(t *testing.T) {
 			r := startRack(t, sim.Config{})
@@ -196,6 +201,7 @@ func TestARestartIsSentOnceWhateverIsLost(t *testing.T) {
 }
 
 func TestABMCWithoutAFreeSessionIsBusy(t *testing.T) {
+	t.Parallel()
 	r := startRack(t, sim.Config{})
 	r.faults(`{"kind":"session_limit"}`)
 	s := open(t, newDriver(t, quick()), r.info(nil))
@@ -209,6 +215,7 @@ func TestABMCWithoutAFreeSessionIsBusy(t *testing.T) {
 }
 
 func TestSessionsAreGivenBack(t *testing.T) {
+	t.Parallel()
 	r := startRack(t, sim.Config{MaxSessions: 1})
 	d := ipmi.New(quick())
 	for range 3 { // conversations share the session
@@ -227,6 +234,7 @@ func TestSessionsAreGivenBack(t *testing.T) {
 }
 
 func TestAWrongPasswordIsNoFailedLogin(t *testing.T) {
+	t.Parallel()
 	r := startRack(t, sim.Config{})
 	s := open(t, newDriver(t, quick()), r.info(map[string]any{"ipmi_password": "wrong"}))
 	for range 3 {
@@ -237,6 +245,7 @@ func TestAWrongPasswordIsNoFailedLogin(t *testing.T) {
 }
 
 func TestTheBootFlagsAreKept(t *testing.T) {
+	t.Parallel()
 	r := startRack(t, sim.Config{})
 	changes := 0
 	d := newDriver(t, quick())
@@ -262,6 +271,7 @@ func TestTheBootFlagsAreKept(t *testing.T) {
 
 // A command that was sent may still take effect, even if the BMC then refuses the login to send it again.
 func TestACommandWithoutAnAnswerIsNotRefusedByTheNextLogin(t *testing.T) {
+	t.Parallel()
 	r := startRack(t, sim.Config{})
 	s := open(t, newDriver(t, quick()), r.info(nil))
 	_, err := s.Power(t.Context())
@@ -275,6 +285,7 @@ func TestACommandWithoutAnAnswerIsNotRefusedByTheNextLogin(t *testing.T) {
 }
 
 func TestACommandIsNotSentAfterTheTimeOfItsPermission(t *testing.T) {
+	t.Parallel()
 	r := startRack(t, sim.Config{})
 	s, err := newDriver(t, quick()).Open(t.Context(), bmc.Target{
 		Node: nodeID, Info: r.info(nil), Guard: func(context.Context, bmc.Request) (time.Time, error) { return time.Now(), nil },
@@ -288,6 +299,7 @@ func TestACommandIsNotSentAfterTheTimeOfItsPermission(t *testing.T) {
 }
 
 func TestAnInterruptIsSentOnceWhateverIsLost(t *testing.T) {
+	t.Parallel()
 	r := startRack(t, sim.Config{})
 	c := quick()
 	c.RequestTimeout = 2 * time.Second
@@ -304,6 +316,7 @@ func TestAnInterruptIsSentOnceWhateverIsLost(t *testing.T) {
 
 // The rack returns at most 24 bytes of a sensor's record at once, so the driver reads each in parts.
 func TestTheHealthIsThatOfTheChassisAndTheSensors(t *testing.T) {
+	t.Parallel()
 	r := startRack(t, sim.Config{})
 	s := open(t, newDriver(t, quick()), r.info(nil))
 	health := func(faults string) bmc.Health {
@@ -339,6 +352,7 @@ func TestTheHealthIsThatOfTheChassisAndTheSensors(t *testing.T) {
 // A BMC that gives no answer in time has twice as long for the next one. What other conductors have learned holds here, too, and
 // a time that driver_info fixes is not changed.
 func TestHowLongAnswersAreAwaitedIsLearnedOrFixed(t *testing.T) {
+	t.Parallel()
 	r := startRack(t, sim.Config{})
 	c := quick()
 	c.RequestTimeout, c.MostTimeout = time.Second, 3*time.Second

@@ -12,6 +12,7 @@ import (
 )
 
 func TestARawCommandIsSentOnceAsItWasGiven(t *testing.T) {
+	t.Parallel()
 	r := startRack(t, sim.Config{})
 	c := quick()
 	c.RequestTimeout = 2 * time.Second
@@ -32,6 +33,7 @@ func TestARawCommandIsSentOnceAsItWasGiven(t *testing.T) {
 }
 
 func TestAWarmRestartOfTheBMC(t *testing.T) {
+	t.Parallel()
 	r := startRack(t, sim.Config{})
 	s := open(t, newDriver(t, quick()), r.info(nil))
 	require.NoError(t, s.RestartBMC(t.Context(), true))

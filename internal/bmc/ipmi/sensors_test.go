@@ -66,6 +66,7 @@ func emulated(all ...simulated) string {
 }
 
 func TestTheSensorsTellTheHealth(t *testing.T) {
+	t.Parallel()
 	o := startOpenIPMIWith(t, emulated(
 		threshold(0x30, types.SensorTypeTemperature, "CPU1 Temp", 3, types.SensorUnitType_DegreesC, 1, 85),
 		threshold(0x31, types.SensorTypeTemperature, "Inlet Temp", 37, types.SensorUnitType_DegreesC, 1, 24),
@@ -115,6 +116,7 @@ func ipmitoolSDR(t *testing.T, o *openIPMI) map[string]string {
 }
 
 func TestABMCWithoutSensorsTellsItsChassis(t *testing.T) {
+	t.Parallel()
 	o := startOpenIPMI(t)
 	h, err := open(t, newDriver(t, quick()), o.info(nil)).Health(t.Context())
 	require.NoError(t, err)

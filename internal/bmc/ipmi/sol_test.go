@@ -21,6 +21,7 @@ func (s *screen) deliver(text []byte) bool {
 }
 
 func TestWhatTheBMCPrints(t *testing.T) {
+	t.Parallel()
 	var s sol
 	var out screen
 	packet := func(sequence uint8, text string) types.SOLPayloadPacket {
@@ -61,6 +62,7 @@ func TestWhatTheBMCPrints(t *testing.T) {
 }
 
 func TestWhatTheBMCAcknowledges(t *testing.T) {
+	t.Parallel()
 	var s sol
 	answer := func(sequence, count, control uint8) {
 		s.receive(types.SOLPayloadPacket{AckedSequenceNumber: sequence, AcceptedCharacterCount: count, ControlByte: control}, 1, nil)

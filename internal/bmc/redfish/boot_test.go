@@ -25,6 +25,7 @@ func patches(f *fixture) *[]string {
 }
 
 func TestWhatABootOverrideWrites(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		want bmc.Boot
 		boot map[string]any // replaces the system's Boot
@@ -55,6 +56,7 @@ func TestWhatABootOverrideWrites(t *testing.T) {
 }
 
 func TestReadingABootOverride(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		boot any
 		want bmc.Boot
@@ -82,6 +84,7 @@ func TestReadingABootOverride(t *testing.T) {
 }
 
 func TestADeviceThatTheSystemCanNotBootFromIsNotSent(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	f.set("system:Boot", map[string]any{"BootSourceOverrideTarget@Redfish.AllowableValues": []string{"None", "Hdd"}})
 	s := talk(t, newDriver(t, quick()), f.info(nil))
@@ -92,6 +95,7 @@ func TestADeviceThatTheSystemCanNotBootFromIsNotSent(t *testing.T) {
 }
 
 func TestAnETagThatChangedIsReadAgainOnce(t *testing.T) {
+	t.Parallel()
 	refuse := answer(http.StatusPreconditionFailed)
 	for name, c := range map[string]struct {
 		fault   func(f *fixture)
@@ -145,6 +149,7 @@ func TestAnETagThatChangedIsReadAgainOnce(t *testing.T) {
 }
 
 func TestABootOverrideThatOnlyTheSettingsTake(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	const settings = sysPath + "/Settings"
 	f.set("system:@Redfish.Settings", map[string]any{"SettingsObject": link(settings)})
@@ -165,6 +170,7 @@ func TestABootOverrideThatOnlyTheSettingsTake(t *testing.T) {
 // sushy-tools (emulator/main.py, system_resource) always shows Continuous, ignores BootSourceOverrideEnabled in a
 // PATCH, and refuses a PATCH that has neither a target nor a mode.
 func TestABMCThatRefusesToBeWithoutAnOverrideBootsFromDisk(t *testing.T) {
+	t.Parallel()
 	words := `Missing the BootSourceOverrideTarget and/or BootSourceOverrideMode element`
 	sushy := func(f *fixture, also int) *[]string {
 		var bodies []string
@@ -208,6 +214,7 @@ func TestABMCThatRefusesToBeWithoutAnOverrideBootsFromDisk(t *testing.T) {
 
 // The BMC of ansible-collections/community.general#11542, whose vendor is not told.
 func TestABMCThatWantsTheWholeOverrideGetsIt(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	f.on(http.MethodPatch, sysPath, func(w http.ResponseWriter, r *http.Request) bool {
 		body, _ := io.ReadAll(r.Body)

@@ -13,6 +13,7 @@ func eventsIn(stream string) (n int) {
 }
 
 func TestEventsOfAStreamAreCounted(t *testing.T) {
+	t.Parallel()
 	for stream, want := range map[string]int{
 		"":                                  0,
 		": a comment\n\n":                   0,

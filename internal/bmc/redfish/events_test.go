@@ -15,6 +15,7 @@ import (
 )
 
 func TestTheEventsOfPersonasAreFollowed(t *testing.T) {
+	t.Parallel()
 	streams := 0
 	for _, p := range simredfish.Personas() {
 		rack := startRack(t, sim.Config{Personas: []string{p.Name}})
@@ -44,6 +45,7 @@ func TestTheEventsOfPersonasAreFollowed(t *testing.T) {
 }
 
 func TestAStreamOfEventsThatIsNoneIsRefusedOrEnds(t *testing.T) {
+	t.Parallel()
 	const service, path = "/redfish/v1/EventService", "/redfish/v1/EventService/SSE"
 	for name, c := range map[string]struct {
 		service map[string]any
@@ -89,6 +91,7 @@ func TestAStreamOfEventsThatIsNoneIsRefusedOrEnds(t *testing.T) {
 
 // The firmware may be updated while nobody is logged in.
 func TestAfterALogoutItIsAskedAgainWhetherThereAreEvents(t *testing.T) {
+	t.Parallel()
 	const service, path = "/redfish/v1/EventService", "/redfish/v1/EventService/SSE"
 	f := newFixture(t)
 	f.set("/redfish/v1/", map[string]any{

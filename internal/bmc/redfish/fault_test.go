@@ -50,6 +50,7 @@ func raw(text string) http.HandlerFunc {
 }
 
 func TestReadingTellsWhatWentWrong(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		fault http.HandlerFunc
 		kind  fault.Kind
@@ -88,6 +89,7 @@ func TestReadingTellsWhatWentWrong(t *testing.T) {
 }
 
 func TestPowerStatesWithoutAWordAreUnknown(t *testing.T) {
+	t.Parallel()
 	for _, told := range []string{`{"PowerState": "Paused"}`, `{"PowerState": null}`, `{}`, `{"PowerState": ""}`} {
 		f := newFixture(t)
 		f.times(100, http.MethodGet, sysPath, raw(told))
@@ -98,6 +100,7 @@ func TestPowerStatesWithoutAWordAreUnknown(t *testing.T) {
 }
 
 func TestAReadIsRepeatedOnceAndAChangeNever(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		fault    http.HandlerFunc
 		times    int
@@ -140,6 +143,7 @@ func TestAReadIsRepeatedOnceAndAChangeNever(t *testing.T) {
 }
 
 func TestABusyBMCSaysForHowLong(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	f.times(100, http.MethodGet, sysPath, answer(503, "Retry-After", "120"))
 	_, err := talk(t, newDriver(t, quick()), f.info(nil)).Power(t.Context())
@@ -148,6 +152,7 @@ func TestABusyBMCSaysForHowLong(t *testing.T) {
 }
 
 func TestABMCBetweenTwoStatesIsBusy(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	f.once(http.MethodPost, "ComputerSystem.Reset", func(w http.ResponseWriter, _ *http.Request) {
 		message(w, http.StatusConflict, "Base.1.8.ResourceInUse", "The resource is in transition.")
@@ -157,6 +162,7 @@ func TestABMCBetweenTwoStatesIsBusy(t *testing.T) {
 }
 
 func TestTheBMCsWordsAreBoundedAndPrintable(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	f.once(http.MethodPost, "ComputerSystem.Reset", func(w http.ResponseWriter, _ *http.Request) {
 		message(w, http.StatusBadRequest, "Base.1.8.X", "line\none\x1b[31m "+strings.Repeat("ü", 100000))
@@ -168,6 +174,7 @@ func TestTheBMCsWordsAreBoundedAndPrintable(t *testing.T) {
 }
 
 func TestABMCThatRepeatsOurSecretsIsNotQuoted(t *testing.T) {
+	t.Parallel()
 	inJSON, _ := json.Marshal(password)
 	for name, told := range map[string]string{
 		"as it is":      password,
@@ -193,6 +200,7 @@ func TestABMCThatRepeatsOurSecretsIsNotQuoted(t *testing.T) {
 }
 
 func TestAcceptedIsDoneUnlessTheTaskHasFailed(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		task string
 		fail bool
@@ -221,6 +229,7 @@ func TestAcceptedIsDoneUnlessTheTaskHasFailed(t *testing.T) {
 }
 
 func TestTheObserverHearsEachRequest(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	var mu sync.Mutex
 	heard := map[string]int{}
@@ -250,6 +259,7 @@ func TestTheObserverHearsEachRequest(t *testing.T) {
 }
 
 func TestNobodyListensThere(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	info := f.info(nil)
 	f.srv.Close()
@@ -258,6 +268,7 @@ func TestNobodyListensThere(t *testing.T) {
 }
 
 func TestAPlaceWithoutRedfishIsTold(t *testing.T) {
+	t.Parallel()
 	srv := httptest.NewServer(http.NotFoundHandler())
 	defer srv.Close()
 	_, err := talk(t, newDriver(t, redfish.Config{}), map[string]any{"redfish_address": srv.URL}).Power(t.Context())

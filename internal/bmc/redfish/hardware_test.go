@@ -18,6 +18,7 @@ var update = flag.Bool("update", false, "write the quirks and the personas into 
 const hardwarePage = "../../../docs/hardware.md"
 
 func TestTheHardwareStandsInTheDocumentation(t *testing.T) {
+	t.Parallel()
 	b, err := os.ReadFile(hardwarePage)
 	require.NoError(t, err)
 	want := string(b)

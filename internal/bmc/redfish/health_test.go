@@ -26,6 +26,7 @@ func values(h bmc.Health, q bmc.Quantity) (out []float64) {
 }
 
 func TestTheHealthOfEveryPersonaIsRead(t *testing.T) {
+	t.Parallel()
 	for _, p := range simredfish.Personas() {
 		t.Run(p.Name, func(t *testing.T) {
 			t.Parallel()
@@ -83,6 +84,7 @@ const (
 )
 
 func TestHealthToleratesWhatBMCsGetWrong(t *testing.T) {
+	t.Parallel()
 	ok := map[string]any{"State": "Enabled", "Health": "OK", "HealthRollup": "OK"}
 	for name, c := range map[string]struct {
 		status  any // of the system
@@ -127,6 +129,7 @@ func TestHealthToleratesWhatBMCsGetWrong(t *testing.T) {
 }
 
 func TestTheHealthOfABMCThatStopsAnsweringIsAnError(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	f.set("system:Links", map[string]any{"Chassis": []any{link(chassisPath)}})
 	f.on("GET", chassisPath, func(w http.ResponseWriter, r *http.Request) bool { silent(w, r); return true })

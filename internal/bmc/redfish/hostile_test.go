@@ -39,6 +39,7 @@ type hostiles struct {
 
 // The BMCs are in this process and the driver is in another one, so that the driver's memory is measured without theirs.
 func TestHostileBMCsAreBoundedInMemoryAndRequests(t *testing.T) {
+	t.Parallel()
 	if _, err := os.Stat("/proc/self/status"); err != nil {
 		t.Skip("NOT TESTED: this system does not tell how much memory a process has had")
 	}
@@ -78,6 +79,7 @@ func TestHostileBMCsAreBoundedInMemoryAndRequests(t *testing.T) {
 
 // This runs in the other process of the test above.
 func TestTalkingToHostileBMCs(t *testing.T) {
+	t.Parallel()
 	file := os.Getenv(hostileEnv)
 	if file == "" {
 		t.Skip("the test above starts it")

@@ -15,6 +15,7 @@ import (
 )
 
 func TestAddresses(t *testing.T) {
+	t.Parallel()
 	for given, want := range map[string]string{
 		"bmc.example.org":                         "https://bmc.example.org",
 		"bmc.example.org:8443":                    "https://bmc.example.org:8443",
@@ -38,6 +39,7 @@ func TestAddresses(t *testing.T) {
 var here = bmc.Settings{Reach: dial.Reach{Loopback: true}}
 
 func TestDriverInfoThatIsWrongIsNamedWhole(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		info  map[string]any
 		words []string
@@ -77,6 +79,7 @@ func TestDriverInfoThatIsWrongIsNamedWhole(t *testing.T) {
 }
 
 func TestWhoSharesASession(t *testing.T) {
+	t.Parallel()
 	of := func(more map[string]any) info {
 		m := map[string]any{"redfish_address": "bmc", "redfish_username": "a", "redfish_password": "b"}
 		for k, v := range more {
@@ -103,6 +106,7 @@ func TestWhoSharesASession(t *testing.T) {
 }
 
 func TestOptingOutOfVerificationIsVisible(t *testing.T) {
+	t.Parallel()
 	ca := filepath.Join(t.TempDir(), "ca.pem")
 	require.NoError(t, os.WriteFile(ca, testCA(t), 0o600))
 	for name, c := range map[string]struct {
@@ -142,6 +146,7 @@ func TestOptingOutOfVerificationIsVisible(t *testing.T) {
 // A user who may set redfish_verify_ca must not find out from the answers which files
 // this machine has.
 func TestOnlyFilesOfTheFolderOfCAsAreRead(t *testing.T) {
+	t.Parallel()
 	outside, dir := t.TempDir(), t.TempDir()
 	secret := filepath.Join(outside, "secret.pem")
 	require.NoError(t, os.WriteFile(secret, testCA(t), 0o600))
@@ -169,6 +174,7 @@ func TestOnlyFilesOfTheFolderOfCAsAreRead(t *testing.T) {
 }
 
 func TestACAThatIsTooLargeIsNotRead(t *testing.T) {
+	t.Parallel()
 	ca := filepath.Join(t.TempDir(), "ca.pem")
 	require.NoError(t, os.WriteFile(ca, []byte(strings.Repeat("x", maxCA+1)), 0o600))
 	_, err := parseVerify("ca.pem", filepath.Dir(ca))
@@ -176,6 +182,7 @@ func TestACAThatIsTooLargeIsNotRead(t *testing.T) {
 }
 
 func TestTheHardwareTypeDocumentsWhatIsRead(t *testing.T) {
+	t.Parallel()
 	hw, ok := node.Hardware("redfish")
 	require.True(t, ok)
 	var documented []string

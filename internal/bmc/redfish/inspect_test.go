@@ -18,6 +18,7 @@ func inspect(t *testing.T, f *fixture) (bmc.Inventory, error) {
 }
 
 func TestInspectionReadsWhatTheBMCTells(t *testing.T) {
+	t.Parallel()
 	inv, err := inspect(t, newFixture(t))
 	require.NoError(t, err)
 	require.Equal(t, bmc.Inventory{
@@ -39,6 +40,7 @@ func TestInspectionReadsWhatTheBMCTells(t *testing.T) {
 }
 
 func TestInspectionToleratesWhatBMCsGetWrong(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		set   map[string]any
 		check func(*testing.T, bmc.Inventory)
@@ -153,6 +155,7 @@ func TestInspectionToleratesWhatBMCsGetWrong(t *testing.T) {
 }
 
 func TestInspectionOfABMCThatStopsAnsweringFails(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	f.times(9, http.MethodGet, sysPath+"/EthernetInterfaces/2", cut)
 	_, err := inspect(t, f)
@@ -160,6 +163,7 @@ func TestInspectionOfABMCThatStopsAnsweringFails(t *testing.T) {
 }
 
 func TestACollectionIsBoundedAndPaged(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	page := func(next string, from, to int) map[string]any {
 		var members []any
@@ -195,6 +199,7 @@ func dimms(f *fixture, n int) {
 }
 
 func TestAnOptionalPartThatIsRefusedIsNotedAsUnread(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		status int
 		dimms  int
@@ -221,6 +226,7 @@ func TestAnOptionalPartThatIsRefusedIsNotedAsUnread(t *testing.T) {
 }
 
 func TestAnOptionalPartWithTooManyElementsIsNotWhole(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	dimms(f, 200)
 	inv, err := inspect(t, f)
@@ -231,6 +237,7 @@ func TestAnOptionalPartWithTooManyElementsIsNotWhole(t *testing.T) {
 
 // Chassis that each list many devices would use up the requests of the inspection, which must not fail because of them.
 func TestOptionalPartsLeaveRoomForTheRest(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	dimms(f, 120)
 	var chassis []any
@@ -257,6 +264,7 @@ func TestOptionalPartsLeaveRoomForTheRest(t *testing.T) {
 }
 
 func TestInspectionToleratesWhatBMCsGetWrongOfOptionalParts(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	dimms(f, 2)
 	for path, doc := range map[string]any{
@@ -283,6 +291,7 @@ func TestInspectionToleratesWhatBMCsGetWrongOfOptionalParts(t *testing.T) {
 
 // If the system lists no Ethernet interfaces, the functions of its network adapters are the interfaces.
 func TestNetworkAdaptersStandInForEthernetInterfaces(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	const adapters = "/redfish/v1/Chassis/1/NetworkAdapters"
 	for path, doc := range map[string]any{

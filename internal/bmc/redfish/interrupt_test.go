@@ -12,6 +12,7 @@ import (
 )
 
 func TestAnNMIIsSentOnce(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	s := talk(t, newDriver(t, quick()), f.info(nil))
 	require.NoError(t, s.InjectNMI(t.Context()))
@@ -19,6 +20,7 @@ func TestAnNMIIsSentOnce(t *testing.T) {
 }
 
 func TestAnNMIWhoseAnswerIsLostHasAnUnknownOutcome(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		fault http.HandlerFunc
 		kind  fault.Kind
@@ -39,6 +41,7 @@ func TestAnNMIWhoseAnswerIsLostHasAnUnknownOutcome(t *testing.T) {
 }
 
 func TestTheBootDevicesAreThoseThatTheBMCLists(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	s := talk(t, newDriver(t, quick()), f.info(nil))
 	all, err := s.BootDevices(t.Context())

@@ -72,6 +72,7 @@ func (b *book) known() []string {
 
 // Two conductors die without logging out. The next one ends their sessions, also if the BMC allows no further one.
 func TestSessionsOfDeadConductorsAreEnded(t *testing.T) {
+	t.Parallel()
 	for name, most := range map[string]int{"there is room for another one": 16, "the BMC allows no further one": 2} {
 		t.Run(name, func(t *testing.T) {
 			rack := startRack(t, sim.Config{MaxSessions: most})
@@ -100,6 +101,7 @@ func TestSessionsOfDeadConductorsAreEnded(t *testing.T) {
 
 // The BMC has given the path of a session that ended to another one.
 func TestASessionOfSomebodyElseIsNotEnded(t *testing.T) {
+	t.Parallel()
 	const path, created = "/redfish/v1/SessionService/Sessions/7", "2026-11-23T05:00:00Z"
 	for name, c := range map[string]struct {
 		user, created string
@@ -128,6 +130,7 @@ func TestASessionOfSomebodyElseIsNotEnded(t *testing.T) {
 
 // What the BMC tells of a new session when it is made is what it tells of it later.
 func TestWhenASessionWasCreatedIsRemembered(t *testing.T) {
+	t.Parallel()
 	rack := startRack(t, sim.Config{})
 	info := listed(t, rack).info()
 	info["redfish_auth_type"] = "session"
@@ -144,6 +147,7 @@ func TestWhenASessionWasCreatedIsRemembered(t *testing.T) {
 
 // A BMC that has no room for a session does not say whether the password is right. Each session that is ended shows it.
 func TestEndingLeftSessionsShowsAWrongPasswordOnce(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	f.times(100, http.MethodPost, "Sessions", func(w http.ResponseWriter, _ *http.Request) {
 		message(w, http.StatusServiceUnavailable, "Base.1.8.SessionLimitExceeded", "The session limit is exceeded.")

@@ -13,6 +13,7 @@ import (
 
 // iLO 4 and Supermicro X10 have no other TLS.
 func TestLegacyTLSIsRefusedWithTheSettingToChange(t *testing.T) {
+	t.Parallel()
 	for name, config := range map[string]*tls.Config{
 		"an old version":      {MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11},
 		"an old key exchange": {MaxVersion: tls.VersionTLS12, CipherSuites: []uint16{tls.TLS_RSA_WITH_AES_128_CBC_SHA}},

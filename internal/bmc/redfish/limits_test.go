@@ -15,6 +15,7 @@ import (
 )
 
 func TestAPageThatNamesItselfEndsTheCollection(t *testing.T) {
+	t.Parallel()
 	const place = sysPath + "/EthernetInterfaces"
 	for name, page := range map[string]any{
 		"without members":              map[string]any{"Members": []any{}, "Members@odata.nextLink": place},
@@ -30,6 +31,7 @@ func TestAPageThatNamesItselfEndsTheCollection(t *testing.T) {
 }
 
 func TestPagesWithoutEndAreGivenUp(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	const place = "/redfish/v1/Systems"
 	n := 0
@@ -44,6 +46,7 @@ func TestPagesWithoutEndAreGivenUp(t *testing.T) {
 }
 
 func TestACallThatLeadsOnAndOnIsGivenUp(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	many := func(place string) map[string]any {
 		var list []any
@@ -65,6 +68,7 @@ func TestACallThatLeadsOnAndOnIsGivenUp(t *testing.T) {
 }
 
 func TestALargeResourceIsRead(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	f.set("system:Oem", strings.Repeat("x", 900<<10))
 	p, err := talk(t, newDriver(t, quick()), f.info(nil)).Power(t.Context())
@@ -73,6 +77,7 @@ func TestALargeResourceIsRead(t *testing.T) {
 }
 
 func TestAnAbsurdPauseIsBounded(t *testing.T) {
+	t.Parallel()
 	for told, want := range map[string]time.Duration{
 		"120":                           2 * time.Minute,
 		"0":                             0,
@@ -91,6 +96,7 @@ func TestAnAbsurdPauseIsBounded(t *testing.T) {
 }
 
 func TestAnETagThatNoHeaderCanCarryIsNone(t *testing.T) {
+	t.Parallel()
 	for name, tag := range map[string]string{
 		"two lines": "\"a\"\r\nX-Evil: 1", "control characters": "\"\x00\"", "beyond all measure": `"` + strings.Repeat("a", 600) + `"`,
 	} {
@@ -103,6 +109,7 @@ func TestAnETagThatNoHeaderCanCarryIsNone(t *testing.T) {
 }
 
 func TestATokenBeyondMeasureIsNotShown(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	f.once(http.MethodPost, "/Sessions", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("X-Auth-Token", strings.Repeat("t", 20<<10))
@@ -114,6 +121,7 @@ func TestATokenBeyondMeasureIsNotShown(t *testing.T) {
 }
 
 func TestWhatABMCSaysIsToldWhereverItSaysIt(t *testing.T) {
+	t.Parallel()
 	infos := func(list any) map[string]any {
 		return map[string]any{"error": map[string]any{"code": "Base.1.0.GeneralError", "message": "See @Message.ExtendedInfo for more information.", "@Message.ExtendedInfo": list}}
 	}

@@ -22,6 +22,7 @@ func power(t *testing.T, d *redfish.Driver, info map[string]any) error {
 }
 
 func TestOneSessionServesManyConversations(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	d := newDriver(t, quick())
 	for range 5 {
@@ -38,6 +39,7 @@ func TestOneSessionServesManyConversations(t *testing.T) {
 }
 
 func TestASessionThatEndedIsRenewedOnceForAll(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	d := newDriver(t, quick())
 	s := talk(t, d, f.info(nil))
@@ -62,6 +64,7 @@ func TestASessionThatEndedIsRenewedOnceForAll(t *testing.T) {
 }
 
 func TestAChangeRefusedForItsSessionIsSentAgain(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	s := talk(t, newDriver(t, quick()), f.info(nil))
 	f.once(http.MethodPost, "ComputerSystem.Reset", answer(401))
@@ -71,6 +74,7 @@ func TestAChangeRefusedForItsSessionIsSentAgain(t *testing.T) {
 }
 
 func TestABMCThatRefusesEverySessionIsNotAskedForever(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	f.times(100, http.MethodGet, sysPath, answer(401))
 	requireFault(t, power(t, newDriver(t, quick()), f.info(nil)), fault.Denied)
@@ -79,6 +83,7 @@ func TestABMCThatRefusesEverySessionIsNotAskedForever(t *testing.T) {
 }
 
 func TestAWrongPasswordIsTriedOnce(t *testing.T) {
+	t.Parallel()
 	for _, auth := range []string{"auto", "session", "basic"} {
 		t.Run("by "+auth, func(t *testing.T) {
 			f := newFixture(t)
@@ -113,6 +118,7 @@ func TestAWrongPasswordIsTriedOnce(t *testing.T) {
 }
 
 func TestManyAtOnceShowAWrongPasswordOnce(t *testing.T) {
+	t.Parallel()
 	for _, auth := range []string{"session", "basic"} {
 		f := newFixture(t)
 		d := newDriver(t, quick())
@@ -127,6 +133,7 @@ func TestManyAtOnceShowAWrongPasswordOnce(t *testing.T) {
 }
 
 func TestADenialIsForgottenAfterAWhile(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	conf := quick()
 	conf.DeniedFor = 50 * time.Millisecond
@@ -147,6 +154,7 @@ func TestADenialIsForgottenAfterAWhile(t *testing.T) {
 }
 
 func TestADenialOutlivesAnIdleBMC(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	conf := quick()
 	conf.SessionIdle = 10 * time.Millisecond
@@ -167,6 +175,7 @@ func TestADenialOutlivesAnIdleBMC(t *testing.T) {
 }
 
 func TestAPasswordThatStoppedWorkingIsNotShownAgain(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	d := newDriver(t, quick())
 	basic := f.info(map[string]any{"redfish_auth_type": "basic"})
@@ -184,6 +193,7 @@ func TestAPasswordThatStoppedWorkingIsNotShownAgain(t *testing.T) {
 }
 
 func TestWhereToLogIn(t *testing.T) {
+	t.Parallel()
 	noSessions := map[string]any{"Systems": link("/redfish/v1/Systems"), "Managers": link("/redfish/v1/Managers")}
 	tokenless := func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusCreated) }
 	full := func(w http.ResponseWriter, _ *http.Request) {
@@ -232,12 +242,14 @@ func TestWhereToLogIn(t *testing.T) {
 }
 
 func TestARootThatIsNotOpenIsWorkedAround(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	f.times(100, http.MethodGet, "/redfish/v1/", answer(401))
 	require.NoError(t, power(t, newDriver(t, quick()), f.info(nil)))
 }
 
 func TestWithoutAnAccountNothingIsShown(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	err := power(t, newDriver(t, quick()), map[string]any{"redfish_address": f.srv.URL})
 	requireFault(t, err, fault.Denied, "redfish_username")
@@ -245,6 +257,7 @@ func TestWithoutAnAccountNothingIsShown(t *testing.T) {
 }
 
 func TestAnIdleSessionIsLoggedOut(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	conf := quick()
 	conf.SessionIdle = 50 * time.Millisecond
@@ -258,6 +271,7 @@ func TestAnIdleSessionIsLoggedOut(t *testing.T) {
 }
 
 func TestClosingTheDriverLogsOut(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	d := redfish.New(quick())
 	s := talk(t, d, f.info(nil))
@@ -275,6 +289,7 @@ func TestClosingTheDriverLogsOut(t *testing.T) {
 }
 
 func TestClosingDoesNotWaitForASilentBMC(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	conf := quick()
 	conf.RequestTimeout = time.Minute
@@ -292,6 +307,7 @@ func TestClosingDoesNotWaitForASilentBMC(t *testing.T) {
 }
 
 func TestAnotherBMCNeverSeesTheCredentials(t *testing.T) {
+	t.Parallel()
 	other := newFixture(t)
 	host := strings.TrimPrefix(other.srv.URL, "http://")
 	for name, path := range map[string]string{
@@ -320,6 +336,7 @@ func TestAnotherBMCNeverSeesTheCredentials(t *testing.T) {
 }
 
 func TestARedirectOnTheSameBMCIsFollowedForReadingOnly(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	f.once(http.MethodGet, sysPath, func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, sysPath+"/", http.StatusPermanentRedirect)
@@ -340,6 +357,7 @@ func TestARedirectOnTheSameBMCIsFollowedForReadingOnly(t *testing.T) {
 }
 
 func TestABMCBehindAPathPrefix(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	prefixed := http.NewServeMux()
 	prefixed.Handle("/bmc/17/", http.StripPrefix("/bmc/17", f))

@@ -17,6 +17,7 @@ import (
 
 // What happens is in the logs of every persona that has some, in the order in which it happened, and is gone when they are cleared.
 func TestTheEventLogsOfPersonasAreReadAndCleared(t *testing.T) {
+	t.Parallel()
 	for name, cleared := range withLogs {
 		t.Run(name, func(t *testing.T) {
 			r := personaRig(t, name, "")
@@ -54,6 +55,7 @@ func TestTheEventLogsOfPersonasAreReadAndCleared(t *testing.T) {
 // A log of many pages is read to its end, and the newest entries are told, wherever the BMC has them. A BMC that has the newest first
 // is asked for no more pages than needed.
 func TestTheNewestEntriesAreToldOfALogOfManyPages(t *testing.T) {
+	t.Parallel()
 	for name, of := range map[string]string{"generic": "Log", "idrac9": "Sel", "ilo5": "IML", "openbmc": "EventLog"} {
 		t.Run(name, func(t *testing.T) {
 			c := sim.Config{Personas: []string{name}}
@@ -88,6 +90,7 @@ func TestTheNewestEntriesAreToldOfALogOfManyPages(t *testing.T) {
 
 // However a BMC answers, a log costs a bounded number of requests, entries and bytes, and what is missing is said.
 func TestALogIsBounded(t *testing.T) {
+	t.Parallel()
 	entry := func(n int) map[string]any {
 		return map[string]any{"@odata.id": fmt.Sprintf("/e/%d", n), "Id": fmt.Sprint(n), "Created": "2026-01-02T03:04:05Z", "Message": "m", "Severity": "OK"}
 	}

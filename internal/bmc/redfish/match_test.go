@@ -17,6 +17,7 @@ import (
 
 // Which machine gets which treatment shows in what is written.
 func TestWhichBMCsHaveAQuirk(t *testing.T) {
+	t.Parallel()
 	const cd = `"BootSourceOverrideEnabled":"Once","BootSourceOverrideTarget":"Cd"`
 	for name, c := range map[string]struct {
 		root    map[string]any
@@ -57,6 +58,7 @@ func TestWhichBMCsHaveAQuirk(t *testing.T) {
 }
 
 func TestReadingThePowerStateAsksNothingElse(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	f.docs["/redfish/v1/"].(map[string]any)["Vendor"] = "Dell"
 	s := talk(t, newDriver(t, quick()), f.info(map[string]any{"redfish_system_id": sysPath}))
@@ -73,6 +75,7 @@ func TestReadingThePowerStateAsksNothingElse(t *testing.T) {
 
 // The BMC accepts On and shows the server on, and it never begins to boot.
 func TestAPersonaTellsWhetherTheServerBeginsToBoot(t *testing.T) {
+	t.Parallel()
 	rack := startRack(t, sim.Config{Personas: []string{"dgx"}})
 	s := talk(t, newDriver(t, quick()), listed(t, rack).info())
 	switched := func(r bmc.PowerRequest, want bmc.Power, progress ...string) {
@@ -91,6 +94,7 @@ func TestAPersonaTellsWhetherTheServerBeginsToBoot(t *testing.T) {
 }
 
 func TestNotNowIsBusy(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		status int
 		id     string
@@ -114,6 +118,7 @@ func TestNotNowIsBusy(t *testing.T) {
 }
 
 func TestAFullTableOfSessionsLeavesBasicAuthentication(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		status   int
 		id, text string
@@ -138,6 +143,7 @@ func TestAFullTableOfSessionsLeavesBasicAuthentication(t *testing.T) {
 }
 
 func TestTheSessionsOfAPersonaRunOut(t *testing.T) {
+	t.Parallel()
 	rack := startRack(t, sim.Config{Personas: []string{"idrac9"}})
 	server := listed(t, rack)
 	for range 8 {
@@ -153,6 +159,7 @@ func TestTheSessionsOfAPersonaRunOut(t *testing.T) {
 
 // What BMCs say to such an image is seldom about the reason.
 func TestARefusedImageComesWithALikelyReason(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	f.times(9, http.MethodPost, "InsertMedia", func(w http.ResponseWriter, _ *http.Request) {
 		message(w, 400, "Base.1.8.GeneralError", "A general error has occurred.")
@@ -166,6 +173,7 @@ func TestARefusedImageComesWithALikelyReason(t *testing.T) {
 }
 
 func TestWhatARefusalOfAnImageAsksForIsAdded(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		id, text string
 		args     string
@@ -198,6 +206,7 @@ func TestWhatARefusalOfAnImageAsksForIsAdded(t *testing.T) {
 
 // Without the manager's firmware nobody knows how this BMC wants its changes.
 func TestAManagerThatCanNotBeReadNowIsWaitedFor(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	f.docs["/redfish/v1/"].(map[string]any)["Vendor"] = "Dell"
 	f.once(http.MethodGet, "/redfish/v1/Managers/1", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) })

@@ -18,6 +18,7 @@ import (
 const image = "http://192.0.2.1/a.iso"
 
 func TestWhereTheVirtualCDIs(t *testing.T) {
+	t.Parallel()
 	members := func(paths ...string) map[string]any {
 		var list []any
 		for _, p := range paths {
@@ -63,6 +64,7 @@ func TestWhereTheVirtualCDIs(t *testing.T) {
 }
 
 func TestWhatIsInTheDrive(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		told string
 		want bmc.Media
@@ -85,6 +87,7 @@ func TestWhatIsInTheDrive(t *testing.T) {
 }
 
 func TestABMCThatWantsTheProtocolIsToldIt(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	var bodies []string
 	f.on(http.MethodPost, "InsertMedia", func(w http.ResponseWriter, r *http.Request) bool {
@@ -105,6 +108,7 @@ func TestABMCThatWantsTheProtocolIsToldIt(t *testing.T) {
 }
 
 func TestAMediumStillBeingEjectedIsBusy(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	s := talk(t, newDriver(t, quick()), f.info(nil))
 	require.NoError(t, s.InsertMedia(t.Context(), image))
@@ -113,6 +117,7 @@ func TestAMediumStillBeingEjectedIsBusy(t *testing.T) {
 }
 
 func TestAnImagesSecretsAreNotTold(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	f.times(9, http.MethodPost, "InsertMedia", func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
@@ -128,6 +133,7 @@ func TestAnImagesSecretsAreNotTold(t *testing.T) {
 }
 
 func TestAnInsertionWithoutAnAnswerHasAnUnknownOutcome(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	conf := quick()
 	conf.RequestTimeout = 300 * time.Millisecond
@@ -146,6 +152,7 @@ func TestAnInsertionWithoutAnAnswerHasAnUnknownOutcome(t *testing.T) {
 }
 
 func TestTheSameImageInTheBMCsSpellingIsNotInsertedAgain(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	f.cd = "http://192.0.2.1:80/a%2Eiso"
 	require.NoError(t, talk(t, newDriver(t, quick()), f.info(nil)).InsertMedia(t.Context(), image))
@@ -154,6 +161,7 @@ func TestTheSameImageInTheBMCsSpellingIsNotInsertedAgain(t *testing.T) {
 
 // Another conductor may have inserted the image, after the first drive had refused it.
 func TestADriveWithAMediumIsTheOneInUse(t *testing.T) {
+	t.Parallel()
 	rack := startRack(t, sim.Config{Personas: []string{"openbmc"}})
 	info := listed(t, rack).info()
 	require.NoError(t, talk(t, newDriver(t, quick()), info).InsertMedia(t.Context(), rack+"/images/deploy.iso"))

@@ -147,6 +147,7 @@ func checkInventory(t *testing.T, persona string, inv bmc.Inventory) {
 }
 
 func TestTheGPUsOfABoardBelongToItsSystem(t *testing.T) {
+	t.Parallel()
 	rack := startRack(t, sim.Config{Personas: []string{"dgx"}})
 	s := talk(t, newDriver(t, quick()), listed(t, rack).info())
 	require.NoError(t, s.RequestPower(t.Context(), bmc.RequestOn))
@@ -164,6 +165,7 @@ func TestTheGPUsOfABoardBelongToItsSystem(t *testing.T) {
 }
 
 func TestConformanceWithEveryPersona(t *testing.T) {
+	t.Parallel()
 	for name := range personas {
 		_, err := simredfish.FindPersonas([]string{name})
 		require.NoError(t, err)
@@ -178,6 +180,7 @@ func TestConformanceWithEveryPersona(t *testing.T) {
 
 // A persona's system needs no name if it is the only one.
 func TestTheSystemOfAPersonaIsFound(t *testing.T) {
+	t.Parallel()
 	for _, p := range simredfish.Personas() {
 		if p.Name == "dgx" {
 			continue // it has two

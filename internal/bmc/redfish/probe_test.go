@@ -27,6 +27,7 @@ func probed(t *testing.T, rack string) (*redfish.Driver, bmc.Target, *redfish.Pr
 }
 
 func TestAProbeTellsWhatABMCIs(t *testing.T) {
+	t.Parallel()
 	rack := startRack(t, sim.Config{Personas: []string{"idrac10"}})
 	_, _, p := probed(t, rack)
 	require.Equal(t, "Dell", p.Vendor)
@@ -44,6 +45,7 @@ func TestAProbeTellsWhatABMCIs(t *testing.T) {
 }
 
 func TestAProbeTellsWhatWillNotWork(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	f.set("/redfish/v1/Managers/1", map[string]any{"Id": "1"})
 	f.set("system:Actions", map[string]any{"#ComputerSystem.Reset": map[string]any{
@@ -64,6 +66,7 @@ func TestAProbeTellsWhatWillNotWork(t *testing.T) {
 }
 
 func TestAProbeOfAWrongPasswordFails(t *testing.T) {
+	t.Parallel()
 	rack := startRack(t, sim.Config{})
 	info := listed(t, rack).info()
 	info["redfish_password"] = "not-the-password"
@@ -75,6 +78,7 @@ func TestAProbeOfAWrongPasswordFails(t *testing.T) {
 // A rack that answers from a recording of a persona is told apart from the persona by nothing that a probe
 // reads, and passes the conformance suite.
 func TestTheRackAnswersFromARecording(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{"generic", "idrac9", "idrac10", "smc-x13", "xcc"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -102,6 +106,7 @@ func TestTheRackAnswersFromARecording(t *testing.T) {
 
 // The board of the GPUs is a system of the same BMC, and not a server.
 func TestAProbeOfAGPUBoardSaysThatItIsNoServer(t *testing.T) {
+	t.Parallel()
 	rack := startRack(t, sim.Config{Personas: []string{"dgx"}})
 	info := listed(t, rack).info()
 	d := newDriver(t, quick())

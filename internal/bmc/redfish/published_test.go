@@ -61,6 +61,7 @@ func publishedBMC(t *testing.T, dir string, files ...string) *httptest.Server {
 
 // The driver reads what real BMCs have answered, as far as it is published.
 func TestPublishedAnswersOfRealBMCsAreRead(t *testing.T) {
+	t.Parallel()
 	dir := published(t)
 	for name, c := range map[string]struct {
 		files  []string

@@ -39,6 +39,7 @@ const (
 )
 
 func TestEveryRowOfTheTableOfQuirksIsNeeded(t *testing.T) {
+	t.Parallel()
 	var names []string
 	for _, q := range redfish.Quirks() {
 		names = append(names, q.Name)
@@ -67,6 +68,7 @@ func suiteWithout(t *testing.T, quirk, persona, check string) (string, error) {
 
 // This runs in the other process of the test above.
 func TestConformanceWithoutAQuirk(t *testing.T) {
+	t.Parallel()
 	persona := os.Getenv(personaEnv)
 	if persona == "" {
 		t.Skip("the test above starts it")

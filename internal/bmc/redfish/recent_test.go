@@ -10,6 +10,7 @@ import (
 )
 
 func TestAChangeReliesOnWhatWasReadJustBefore(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	s := talk(t, newDriver(t, quick()), f.info(nil))
 	_, err := s.Power(t.Context())
@@ -44,6 +45,7 @@ func TestAChangeReliesOnWhatWasReadJustBefore(t *testing.T) {
 
 // A reading of before a lost answer says nothing about the time after it.
 func TestARequestWithoutAnAnswerMakesEarlierReadingsVoid(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	s := talk(t, newDriver(t, quick()), f.info(nil))
 	_, err := s.Power(t.Context())

@@ -16,6 +16,7 @@ import (
 )
 
 func TestASilentBMCIsBoundedByTheRequestTimeout(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	conf := quick()
 	conf.RequestTimeout = time.Second
@@ -32,6 +33,7 @@ func TestASilentBMCIsBoundedByTheRequestTimeout(t *testing.T) {
 }
 
 func TestABMCThatRanOutOfTimeGetsMore(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	conf := quick()
 	conf.RequestTimeout, conf.MostTimeout = time.Second, 3*time.Second
@@ -63,6 +65,7 @@ func TestABMCThatRanOutOfTimeGetsMore(t *testing.T) {
 }
 
 func TestWhoListensIsToldOfEachAnswer(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	s := talk(t, newDriver(t, quick()), f.info(nil))
 	answers := 0
@@ -77,6 +80,7 @@ func TestWhoListensIsToldOfEachAnswer(t *testing.T) {
 }
 
 func TestABMCThatCannotBeReachedGetsNoMoreTime(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	conf := quick()
 	info := f.info(nil)
@@ -89,6 +93,7 @@ func TestABMCThatCannotBeReachedGetsNoMoreTime(t *testing.T) {
 }
 
 func TestTheGuardLearnsWhatIsAskedForAndSaysForHowLong(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	var asked []string
 	over := false
@@ -116,6 +121,7 @@ func TestTheGuardLearnsWhatIsAskedForAndSaysForHowLong(t *testing.T) {
 }
 
 func TestNoMoreThanSoManyRequestsAtATime(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	conf := quick()
 	conf.MaxPerBMC = 3
@@ -152,6 +158,7 @@ func TestNoMoreThanSoManyRequestsAtATime(t *testing.T) {
 }
 
 func TestABMCWhoseSlotsAreTakenIsBusyAndTheGuardIsNotAsked(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	conf := quick()
 	conf.RequestTimeout, conf.MaxPerBMC = 30*time.Second, 1
@@ -187,6 +194,7 @@ func TestABMCWhoseSlotsAreTakenIsBusyAndTheGuardIsNotAsked(t *testing.T) {
 }
 
 func TestTheGuardIsAskedAgainBeforeARequestIsSentAgain(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	var asked atomic.Int32
 	lost := fault.New(fault.Lost, "claimed by another")
@@ -206,6 +214,7 @@ func TestTheGuardIsAskedAgainBeforeARequestIsSentAgain(t *testing.T) {
 }
 
 func TestWhoWaitsForAnotherRequestTakesNoSlot(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	conf := quick()
 	conf.RequestTimeout, conf.MaxPerBMC = 30*time.Second, 1
@@ -236,6 +245,7 @@ func TestWhoWaitsForAnotherRequestTakesNoSlot(t *testing.T) {
 }
 
 func TestABMCGetsNoMoreRequestsASecondThanItBears(t *testing.T) {
+	t.Parallel()
 	for name, limit := range map[string]func(*redfish.Config){
 		"all BMCs":   func(c *redfish.Config) { c.PerSecond = 10 },
 		"its vendor": func(c *redfish.Config) { c.PerSecondOf = map[string]int{"contoso": 10, "acme": 1} },

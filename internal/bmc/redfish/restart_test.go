@@ -14,6 +14,7 @@ import (
 )
 
 func TestALostAnswerToAWishIsForTheCallerToReadBack(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	s := talk(t, newDriver(t, quick()), f.info(nil))
 	f.on(http.MethodPost, "ComputerSystem.Reset", func(w http.ResponseWriter, r *http.Request) bool {
@@ -29,6 +30,7 @@ func TestALostAnswerToAWishIsForTheCallerToReadBack(t *testing.T) {
 }
 
 func TestARestartWhoseAnswerIsLostHasAnUnknownOutcome(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		fault http.HandlerFunc
 		kind  fault.Kind
@@ -55,6 +57,7 @@ func TestARestartWhoseAnswerIsLostHasAnUnknownOutcome(t *testing.T) {
 }
 
 func TestARestartThatWasNotSentIsNoSecret(t *testing.T) {
+	t.Parallel()
 	for name, break_ := range map[string]func(*fixture){
 		"the system could not be read": func(f *fixture) { f.times(9, http.MethodGet, sysPath, answer(500)) },
 		"the login broke":              func(f *fixture) { f.times(9, http.MethodPost, "Sessions", cut) },
@@ -71,6 +74,7 @@ func TestARestartThatWasNotSentIsNoSecret(t *testing.T) {
 }
 
 func TestACancelledRestartTellsThatItWasSent(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	s := talk(t, newDriver(t, quick()), f.info(nil))
 	ctx, cancel := context.WithCancel(t.Context())
@@ -82,6 +86,7 @@ func TestACancelledRestartTellsThatItWasSent(t *testing.T) {
 }
 
 func TestAWishThatCameTrueAlreadyIsNoError(t *testing.T) {
+	t.Parallel()
 	for name, status := range map[string]int{"a 4xx": 409, "sushy-tools' 500": 500} {
 		t.Run(name, func(t *testing.T) {
 			f := newFixture(t)

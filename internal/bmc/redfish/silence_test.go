@@ -18,6 +18,7 @@ import (
 // A conductor that is cut off gives up a request, another conductor sends it, and the network comes back. What the first
 // conductor's kernel has not sent yet must not arrive then.
 func TestARequestThatWasGivenUpNeverArrives(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	var resets atomic.Int32
 	f.on(http.MethodPost, "/Actions/ComputerSystem.Reset", func(http.ResponseWriter, *http.Request) bool {

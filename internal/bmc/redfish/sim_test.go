@@ -127,6 +127,7 @@ func countingProxy(t *testing.T, rack string, changes *atomic.Int32) string {
 }
 
 func TestConformanceWithTheSimulatedRack(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]sim.Config{
 		"behind a path": {},
 		"by TLS":        {TLS: true},
@@ -140,6 +141,7 @@ func TestConformanceWithTheSimulatedRack(t *testing.T) {
 
 // Like sushy-tools, this BMC has no boot override for one boot only, and none that can be switched off.
 func TestConformanceWithAnOverrideThatIsAlwaysContinuous(t *testing.T) {
+	t.Parallel()
 	bmctest.Suite(t, func(t *testing.T) bmctest.Rig {
 		rack := startRack(t, sim.Config{})
 		setFaults(t, rack, `{"kind":"always_continuous"}`)
@@ -159,6 +161,7 @@ func TestConformanceWithAnOverrideThatIsAlwaysContinuous(t *testing.T) {
 }
 
 func TestASlowInsertionHasAnUnknownOutcomeAndShowsLater(t *testing.T) {
+	t.Parallel()
 	rack := startRack(t, sim.Config{})
 	setFaults(t, rack, `{"kind":"slow_insert","delay":"1s","count":1}`)
 	conf := quick()
@@ -210,6 +213,7 @@ func rigOf(t *testing.T, c sim.Config, rack string) bmctest.Rig {
 }
 
 func TestFaultsOfTheSimulatedRack(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		faults string
 		read   fault.Kind // of reading the power state; -1 = it can be read
@@ -247,6 +251,7 @@ func TestFaultsOfTheSimulatedRack(t *testing.T) {
 }
 
 func TestAWrongPasswordReachesTheSimulatedRackOnce(t *testing.T) {
+	t.Parallel()
 	rack := startRack(t, sim.Config{})
 	info := listed(t, rack).info()
 	info["redfish_password"] = "wrong-1"
@@ -259,6 +264,7 @@ func TestAWrongPasswordReachesTheSimulatedRackOnce(t *testing.T) {
 }
 
 func TestTheSimulatedRackInspected(t *testing.T) {
+	t.Parallel()
 	rack := startRack(t, sim.Config{})
 	inv, err := talk(t, newDriver(t, quick()), listed(t, rack).info()).Inspect(t.Context())
 	require.NoError(t, err)

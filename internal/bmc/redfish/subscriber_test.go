@@ -17,6 +17,7 @@ import (
 
 // Those that a user creates and the one that Temper has for itself do not get into each other's way.
 func TestSubscriptionsOfUsersAreKeptApartFromOurOwn(t *testing.T) {
+	t.Parallel()
 	got := make(chan http.Header, 16)
 	listener := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		select {
@@ -86,6 +87,7 @@ func TestSubscriptionsOfUsersAreKeptApartFromOurOwn(t *testing.T) {
 }
 
 func TestASubscriptionThatTheBMCRefuses(t *testing.T) {
+	t.Parallel()
 	rack := startRack(t, sim.Config{Personas: []string{"ilo5"}})
 	s := talk(t, newDriver(t, quick()), listed(t, rack).info())
 	want := node.EventSubscription{Destination: "https://me:hunter2@a.example.org/x?token=hunter3", Protocol: "Redfish", EventTypes: []string{"Weather"}}
@@ -104,6 +106,7 @@ func TestASubscriptionThatTheBMCRefuses(t *testing.T) {
 
 // What the BMC has accepted may be there, whatever it answers afterwards: nobody may send it again without looking.
 func TestASubscriptionThatWasAcceptedWithoutALocation(t *testing.T) {
+	t.Parallel()
 	const service, list = "/redfish/v1/EventService", "/redfish/v1/EventService/Subscriptions"
 	want := node.EventSubscription{Destination: "https://listener.example.org/hunter2", Protocol: "Redfish", EventTypes: []string{"Alert"}}
 	for name, c := range map[string]struct {
@@ -141,6 +144,7 @@ func TestASubscriptionThatWasAcceptedWithoutALocation(t *testing.T) {
 }
 
 func TestAllVirtualDrivesOfAKindAreEmptied(t *testing.T) {
+	t.Parallel()
 	rack := startRack(t, sim.Config{})
 	s := talk(t, newDriver(t, quick()), listed(t, rack).info())
 	for _, kind := range []string{"", "cd"} {

@@ -132,6 +132,7 @@ func subscribingDriver(t *testing.T, b *subscribers) *redfish.Driver {
 }
 
 func TestASubscriptionBringsEventsAndIsDeletedAtTheEnd(t *testing.T) {
+	t.Parallel()
 	for _, persona := range []string{"ilo5", "ilo6", "xcc", "smc-x13"} {
 		t.Run(persona, func(t *testing.T) {
 			t.Parallel()
@@ -153,6 +154,7 @@ func TestASubscriptionBringsEventsAndIsDeletedAtTheEnd(t *testing.T) {
 }
 
 func TestWithoutWhoTakesEventsNobodySubscribes(t *testing.T) {
+	t.Parallel()
 	l := listed(t, startRack(t, sim.Config{Personas: []string{"ilo5"}}))
 	err := talk(t, newDriver(t, quick()), l.info()).FollowEvents(t.Context(), func() {})
 	require.True(t, fault.Is(err, fault.Refused), "%v", err)
@@ -161,6 +163,7 @@ func TestWithoutWhoTakesEventsNobodySubscribes(t *testing.T) {
 
 // The answer that has the path of the new subscription is lost, or the deletion is, or the conductor dies.
 func TestASubscriptionThatWasLeftIsFoundAgain(t *testing.T) {
+	t.Parallel()
 	t.Run("the answer to its creation is lost", func(t *testing.T) {
 		rack, book := startRack(t, sim.Config{Personas: []string{"ilo5"}}), newSubscribers(t)
 		l := listed(t, rack)

@@ -12,6 +12,7 @@ import (
 )
 
 func TestConformance(t *testing.T) {
+	t.Parallel()
 	for name, more := range map[string]map[string]any{
 		"by session":          nil,
 		"by basic":            {"redfish_auth_type": "basic"},
@@ -24,6 +25,7 @@ func TestConformance(t *testing.T) {
 }
 
 func TestConformanceOfMediaWithoutActions(t *testing.T) {
+	t.Parallel()
 	bmctest.Suite(t, func(t *testing.T) bmctest.Rig {
 		f := newFixture(t)
 		f.set("media without actions", true)
@@ -32,6 +34,7 @@ func TestConformanceOfMediaWithoutActions(t *testing.T) {
 }
 
 func TestConformanceOfASystemThatCanDoLittle(t *testing.T) {
+	t.Parallel()
 	bmctest.Suite(t, func(t *testing.T) bmctest.Rig {
 		f := newFixture(t)
 		f.set("/redfish/v1/Managers/1", map[string]any{"Id": "1"})

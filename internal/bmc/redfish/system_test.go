@@ -10,6 +10,7 @@ import (
 )
 
 func TestSeveralSystemsHaveToBeChosenFrom(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	f.set("/redfish/v1/Systems", map[string]any{"Members": []any{link(sysPath), link("/redfish/v1/Systems/2")}})
 	d := newDriver(t, quick())
@@ -24,6 +25,7 @@ func TestSeveralSystemsHaveToBeChosenFrom(t *testing.T) {
 }
 
 func TestResetsThatTheSystemCanNotDoAreNotSent(t *testing.T) {
+	t.Parallel()
 	reset := func(extra map[string]any) map[string]any {
 		action := map[string]any{"target": sysPath + "/Actions/ComputerSystem.Reset"}
 		for k, v := range extra {

@@ -74,6 +74,7 @@ func readPower(t *testing.T, info map[string]any) error {
 }
 
 func TestCertificates(t *testing.T) {
+	t.Parallel()
 	good, other := certificate(t, nil), certificate(t, nil)
 	expired := certificate(t, func(c *x509.Certificate) { c.NotAfter = time.Now().Add(-time.Minute) })
 	elsewhere := certificate(t, func(c *x509.Certificate) { c.IPAddresses, c.DNSNames = nil, []string{"other.example.org"} })
@@ -104,6 +105,7 @@ func TestCertificates(t *testing.T) {
 }
 
 func TestATLSBMCThatSpeaksPlainHTTPIsUnreachable(t *testing.T) {
+	t.Parallel()
 	srv := httptest.NewServer(http.NotFoundHandler())
 	defer srv.Close()
 	err := readPower(t, map[string]any{"redfish_address": "https" + srv.URL[len("http"):]})
@@ -114,6 +116,7 @@ func TestATLSBMCThatSpeaksPlainHTTPIsUnreachable(t *testing.T) {
 // If gofish.Connect is told not to verify one BMC, it switches verification off for
 // http.DefaultTransport, which the whole process uses. The driver must not.
 func TestNotVerifyingOneBMCLeavesTheRestOfTheProcessAlone(t *testing.T) {
+	t.Parallel()
 	address := tlsBMC(t, certificate(t, nil))
 	ask := func() error {
 		resp, err := http.Get(address) // the client that the whole process shares
@@ -133,6 +136,7 @@ func TestNotVerifyingOneBMCLeavesTheRestOfTheProcessAlone(t *testing.T) {
 
 // Whether a host name is allowed depends on the address that it resolves to at the time of the connection.
 func TestABMCOnThisMachineIsNotAskedUnlessItMay(t *testing.T) {
+	t.Parallel()
 	asked := 0
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		asked++
@@ -152,6 +156,7 @@ func TestABMCOnThisMachineIsNotAskedUnlessItMay(t *testing.T) {
 }
 
 func TestEveryTimeoutIsSet(t *testing.T) {
+	t.Parallel()
 	i, err := parseInfo(map[string]any{"redfish_address": "bmc"}, here)
 	require.NoError(t, err)
 	c := Config{}.WithDefaults()
