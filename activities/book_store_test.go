@@ -22,6 +22,7 @@ import (
 // Most tests of steps use book instead of a database. Whatever steps write and read, in any
 // order, and whatever others do meanwhile, a book answers and stores as the store does.
 func TestABookDoesWhatTheStoreDoes(t *testing.T) {
+	t.Parallel()
 	for seed := range uint64(6) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			c := newComparison(t, rand.New(rand.NewPCG(seed, 12)))

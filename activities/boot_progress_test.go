@@ -36,6 +36,7 @@ func starting(t *testing.T, nth int, told bool) *bench {
 }
 
 func TestAServerThatDoesNotBeginToBootIsSwitchedOffAndOnAgain(t *testing.T) {
+	t.Parallel()
 	b := starting(t, 2, true)
 	r, err := b.run()
 	require.NoError(t, err)
@@ -46,6 +47,7 @@ func TestAServerThatDoesNotBeginToBootIsSwitchedOffAndOnAgain(t *testing.T) {
 }
 
 func TestAServerThatNeverBeginsToBootFailsTheStepForAPerson(t *testing.T) {
+	t.Parallel()
 	b := starting(t, 0, true)
 	_, err := b.run()
 	require.True(t, final(err))
@@ -63,6 +65,7 @@ func TestAServerThatNeverBeginsToBootFailsTheStepForAPerson(t *testing.T) {
 }
 
 func TestABMCThatHasNeverToldOfABootIsNotBelieved(t *testing.T) {
+	t.Parallel()
 	b := starting(t, 0, false)
 	_, err := b.run()
 	require.NoError(t, err)
@@ -70,6 +73,7 @@ func TestABMCThatHasNeverToldOfABootIsNotBelieved(t *testing.T) {
 }
 
 func TestABMCThatTellsOfABootIsRemembered(t *testing.T) {
+	t.Parallel()
 	for told, want := range map[string]any{"OSRunning": true, bmc.NotBooting: nil, "": nil} {
 		b := newBench(t, node.KindManage, node.Verifying, bmc.PowerOn, fakes, plan.Options{})
 		b.machine.progress = func() string { return told }

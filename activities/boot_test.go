@@ -16,6 +16,7 @@ import (
 
 // This BMC reports off while the server is being switched off, and on again when the medium is inserted.
 func TestAServerThatIsOnAgainEachTimeIsNoProgressForEver(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, node.KindDeploy, node.Deploying, bmc.PowerOff, direct, plan.Options{})
 	reads := 0
 	b.machine.reads = func() error {
@@ -36,6 +37,7 @@ func TestAServerThatIsOnAgainEachTimeIsNoProgressForEver(t *testing.T) {
 }
 
 func TestTheAgentIsBootedWithMediaSetWhileTheServerIsOff(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, node.KindDeploy, node.Deploying, bmc.PowerOn, direct, plan.Options{})
 	r, err := b.run()
 	require.NoError(t, err)
@@ -55,6 +57,7 @@ func TestTheAgentIsBootedWithMediaSetWhileTheServerIsOff(t *testing.T) {
 }
 
 func TestEveryCrashWhileBootingIsMadeUpForWithoutASecondPowerCycle(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, node.KindDeploy, node.Deploying, bmc.PowerOn, direct, plan.Options{})
 	_, err := b.run()
 	require.NoError(t, err)
@@ -103,6 +106,7 @@ func (m *mortal) SaveSteps(ctx context.Context, id int64, c node.Claim, p node.P
 
 // Whoever continues a step that waits for the agent of a boot tells the same end of the wait.
 func TestTheDeadlineOfTheAgentStaysAsItWasTold(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, node.KindDeploy, node.Deploying, bmc.PowerOff, direct, plan.Options{})
 	b.steps.Settings.AgentWait = map[node.Family]time.Duration{node.DeployFamily: time.Hour}
 	var told time.Time

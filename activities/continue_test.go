@@ -21,6 +21,7 @@ func (r *records) ofTheRunBefore() int64 {
 }
 
 func TestTheOperationOfARunThatContinuedAsNewIsTheNextRuns(t *testing.T) {
+	t.Parallel()
 	r := newRecords(t)
 	id := r.ofTheRunBefore()
 	r.temporal.status = node.RunStatus{Known: true, Open: true, RunID: run}
@@ -34,6 +35,7 @@ func TestTheOperationOfARunThatContinuedAsNewIsTheNextRuns(t *testing.T) {
 
 // Without a reset, an operation that has ended is not retried.
 func TestAnOperationThatEndsWhileItsWorkflowContinuesAsNewStaysEnded(t *testing.T) {
+	t.Parallel()
 	r := newRecords(t)
 	id := r.ofTheRunBefore()
 	_, err := r.db.CloseOperation(t.Context(), node.End{Operation: id, Outcome: node.Cancelled})

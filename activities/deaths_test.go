@@ -62,6 +62,7 @@ func (m *dyingConductors) die(times int) {
 }
 
 func TestAStepThatItsConductorsDieOfIsPutOffAndThenHeld(t *testing.T) {
+	t.Parallel()
 	m := newDyingConductors(t)
 	m.machine.onPowerRead = m.dies
 	m.die(3)
@@ -105,6 +106,7 @@ func TestAStepThatItsConductorsDieOfIsPutOffAndThenHeld(t *testing.T) {
 }
 
 func TestAnUndoOfWhatIsOwedIsNeverHeld(t *testing.T) {
+	t.Parallel()
 	m := newDyingConductors(t)
 	m.book.op.Kind = node.KindUndo
 	m.machine.onPowerRead = m.dies
@@ -121,6 +123,7 @@ func TestAnUndoOfWhatIsOwedIsNeverHeld(t *testing.T) {
 }
 
 func TestWhatIsNoDeathOfTheStepIsNotCounted(t *testing.T) {
+	t.Parallel()
 	for name, then := range map[string]func(*dyingConductors){
 		"its conductor lives": func(m *dyingConductors) { m.book.dead["c2"] = false },
 		"it handed it over":   func(m *dyingConductors) { m.book.empty = false },
@@ -146,6 +149,7 @@ func TestWhatIsNoDeathOfTheStepIsNotCounted(t *testing.T) {
 }
 
 func TestProgressAndFailureBeginTheCountAnew(t *testing.T) {
+	t.Parallel()
 	for name, once := range map[string]func(*dyingConductors){
 		"a request was sent": func(m *dyingConductors) {
 			m.machine.onPowerRead = nil
@@ -172,6 +176,7 @@ func TestProgressAndFailureBeginTheCountAnew(t *testing.T) {
 
 // If a conductor dies while it works on a slow server that answers, the step is not blamed. But this has a limit.
 func TestAnAnswerOfTheHardwareIsASignOfLifeAFewTimes(t *testing.T) {
+	t.Parallel()
 	m := newDyingConductors(t)
 	looks := 0
 	m.machine.onPowerRead = func() error {
@@ -192,6 +197,7 @@ func TestAnAnswerOfTheHardwareIsASignOfLifeAFewTimes(t *testing.T) {
 }
 
 func TestAPowerRequestIsDoneWhileTheStepIsPutOff(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, node.KindDeploy, node.DeployWait, bmc.PowerOff, direct, plan.Options{})
 	later := b.book.clock.Add(time.Minute)
 	b.book.op.Steps[0].State, b.book.op.Steps[0].NotBefore, b.book.op.Steps[0].Deaths = node.StepRunning, &later, make([]node.Death, 3)
@@ -204,6 +210,7 @@ func TestAPowerRequestIsDoneWhileTheStepIsPutOff(t *testing.T) {
 }
 
 func TestAnOperationInMaintenanceIsNotPutOffButEndedWhereItsConductorDied(t *testing.T) {
+	t.Parallel()
 	m := newDyingConductors(t)
 	m.book.op.Kind = node.KindDeploy
 	m.book.op.Steps[0].Interface = "deploy" // the step of a power request would run in maintenance, too
@@ -217,6 +224,7 @@ func TestAnOperationInMaintenanceIsNotPutOffButEndedWhereItsConductorDied(t *tes
 }
 
 func TestAnUndoThatItsConductorsDieOfIsOwed(t *testing.T) {
+	t.Parallel()
 	m := newDyingConductors(t)
 	m.book.op.Undo = []node.Undo{node.UndoPowerOff}
 	m.machine.onPowerRead, m.machine.power = m.dies, bmc.PowerOn

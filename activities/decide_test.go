@@ -13,6 +13,7 @@ import (
 // Only one inventory is accepted in each boot of the agent. So a retry without another boot would
 // read the same inventory and fail in the same way.
 func TestAnotherTryAtAnInventoryBootsTheAgentAnew(t *testing.T) {
+	t.Parallel()
 	r := newRecords(t)
 	ended := time.Now()
 	o := r.deploying(

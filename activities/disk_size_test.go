@@ -17,6 +17,7 @@ import (
 
 // Of a node that was never inspected, nobody knows the disks before its agent has called.
 func TestAnImageThatIsLargerThanTheDiskFailsAtOnce(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		disk, size int64
 		hints      map[string]any // root device hints

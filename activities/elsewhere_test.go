@@ -25,6 +25,7 @@ func hosts(names ...string) []node.Host {
 }
 
 func TestAConductorThatGetsNoAnswerPassesTheStepOn(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		covering []node.Host
 		tried    []string
@@ -60,6 +61,7 @@ func TestAConductorThatGetsNoAnswerPassesTheStepOn(t *testing.T) {
 
 // With a dead BMC the step fails after as many rounds of all conductors as a single conductor would make tries.
 func TestARoundIsOneFailureOfTheStep(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, node.KindPower, node.Active, bmc.PowerOn, fakes, plan.Options{Power: node.PowerOff})
 	b.machine.silent, b.book.hosts = true, hosts("c1", "c2")
 	for i := 1; i <= conductor.StepLimit; i++ {
@@ -76,6 +78,7 @@ func TestARoundIsOneFailureOfTheStep(t *testing.T) {
 // The BMC stops answering after a request was sent. A conductor that can hand the step over to another one does so, and
 // does not wait until the time for the power change has passed.
 func TestAWatchOfThePowerThatGetsNoAnswerIsPassedOn(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		covering []node.Host
 		passed   bool
@@ -111,6 +114,7 @@ func TestAWatchOfThePowerThatGetsNoAnswerIsPassedOn(t *testing.T) {
 // A request gets no answer. A conductor that can hand the step over does so at once, and does not send another request
 // that would time out as well.
 func TestWhatALostAnswerSaidIsReadByAnotherConductor(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, node.KindPower, node.Active, bmc.PowerOn, fakes, plan.Options{Power: node.PowerOff})
 	b.book.hosts = hosts("c1", "c2")
 	b.machine.answer = func(bmc.PowerRequest) (bool, error) {
@@ -128,6 +132,7 @@ func TestWhatALostAnswerSaidIsReadByAnotherConductor(t *testing.T) {
 }
 
 func TestAnUndoThatGetsNoAnswerIsPassedOn(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, node.KindDeploy, node.Deploying, bmc.PowerOn, direct, plan.Options{})
 	b.book.op.Undo = []node.Undo{node.UndoPowerOff}
 	b.machine.silent, b.book.hosts = true, hosts("c1", "c2")
@@ -141,6 +146,7 @@ func TestAnUndoThatGetsNoAnswerIsPassedOn(t *testing.T) {
 }
 
 func TestAnotherConductorIsOneThatCoversTheNodeAndHasNotTried(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		operation int64
 		tried     []string

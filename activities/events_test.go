@@ -25,6 +25,7 @@ func switching(t *testing.T) *bench {
 }
 
 func TestAnEventMakesAStepThatWaitsLookAtOnce(t *testing.T) {
+	t.Parallel()
 	b := switching(t)
 	b.steps.Settings.PowerTimeout, b.steps.Settings.PowerPoll = time.Hour, time.Hour // the test would end too late without events
 	followed := make(chan struct{})
@@ -52,6 +53,7 @@ func TestAnEventMakesAStepThatWaitsLookAtOnce(t *testing.T) {
 }
 
 func TestAnEventMakesAStepThatWaitsForAMediumLookAtOnce(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, node.KindDeploy, node.Deploying, bmc.PowerOff, direct, plan.Options{})
 	b.steps.Settings.MediaTimeout, b.steps.Settings.MediaPoll = time.Hour, time.Hour // the test would end too late without events
 	b.machine.insert = func(string) error { return nil }                             // it is accepted, and shown later
@@ -70,6 +72,7 @@ func TestAnEventMakesAStepThatWaitsForAMediumLookAtOnce(t *testing.T) {
 }
 
 func TestAStepThatIsHandedOverDoesNotWaitUntilItsSubscriptionIsDeleted(t *testing.T) {
+	t.Parallel()
 	b := switching(t)
 	b.steps.Settings.PowerTimeout, b.steps.Settings.PowerPoll = time.Hour, time.Hour
 	ctx, stop := context.WithCancel(t.Context())
@@ -96,6 +99,7 @@ func TestAStepThatIsHandedOverDoesNotWaitUntilItsSubscriptionIsDeleted(t *testin
 }
 
 func TestEventsDoNotShortenThePauseThatABMCAsksFor(t *testing.T) {
+	t.Parallel()
 	const wanted = 500 * time.Millisecond
 	b := switching(t)
 	b.steps.Settings.PowerTimeout = time.Hour
@@ -124,6 +128,7 @@ func TestEventsDoNotShortenThePauseThatABMCAsksFor(t *testing.T) {
 }
 
 func TestAStepWithoutEventsLooksAsOftenAsEver(t *testing.T) {
+	t.Parallel()
 	for name, follow := range map[string]func(context.Context, func()) error{
 		"a BMC that has none":          nil,
 		"a stream that breaks at once": func(context.Context, func()) error { return errors.New("cut off") },

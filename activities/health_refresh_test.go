@@ -94,6 +94,7 @@ func (w *wards) refreshHealth() *conductor.HealthRefresh {
 }
 
 func TestTheHealthOfAFleetIsWrittenWithOneStatementAPage(t *testing.T) {
+	t.Parallel()
 	w := wardsOf(1200)
 	r := w.refreshHealth()
 	require.NoError(t, r.All(t.Context()))
@@ -120,6 +121,7 @@ func TestTheHealthOfAFleetIsWrittenWithOneStatementAPage(t *testing.T) {
 
 // What was read while the database failed is written by the next refresh, which reads the same nodes again.
 func TestAHealthThatCouldNotBeWrittenIsWrittenOnce(t *testing.T) {
+	t.Parallel()
 	w := wardsOf(500)
 	w.slow, w.answers, w.pageErr = w.nodes[499].UUID, make(chan struct{}), errors.New("the database is away")
 	r := w.refreshHealth()
@@ -136,6 +138,7 @@ func TestAHealthThatCouldNotBeWrittenIsWrittenOnce(t *testing.T) {
 }
 
 func TestWhatABMCTellsOfItsHealthIsWritten(t *testing.T) {
+	t.Parallel()
 	now, long := time.Now(), time.Now().Add(-time.Hour)
 	fan := node.HealthReason{Kind: node.ComponentFan, Name: "Fan 1", Severity: node.HealthCritical, Message: "dead"}
 	critical := bmc.Health{Status: node.HealthCritical, Reasons: []node.HealthReason{fan}}
@@ -166,6 +169,7 @@ func TestWhatABMCTellsOfItsHealthIsWritten(t *testing.T) {
 }
 
 func TestASilentBMCThatTellsItsHealthIsBack(t *testing.T) {
+	t.Parallel()
 	w := wardsOf(2)
 	delete(w.told, w.nodes[1].UUID)
 	for i := range w.nodes {
@@ -193,6 +197,7 @@ func (s backStore) BMCAnswered(_ context.Context, id int64, _ string) error {
 }
 
 func TestADriverThatReadsNoHealthIsLeftAlone(t *testing.T) {
+	t.Parallel()
 	w := wardsOf(2)
 	w.without = true
 	r := w.refreshHealth()

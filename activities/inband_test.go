@@ -43,6 +43,7 @@ const eraseRuns = `{"commands": [
 	{"id": "c1", "command_name": "execute_clean_step", "command_status": "RUNNING"}]}`
 
 func TestALongCommandIsNotGivenUpForBlinksThatAddUp(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		answer func(n int) (int, string)
 		last   bool // the fifth failure is the last
@@ -74,6 +75,7 @@ func TestALongCommandIsNotGivenUpForBlinksThatAddUp(t *testing.T) {
 
 // An agent that shows its commands and answers none that is sent is silent since the first sending, and fails the step.
 func TestAnAgentThatTakesNoCommandIsSilent(t *testing.T) {
+	t.Parallel()
 	const idle = `{"commands": [{"id": "c0", "command_name": "get_clean_steps", "command_status": "SUCCEEDED"}]}`
 	refusing := func(lists int, look func(b *bench)) *bench {
 		b := newBench(t, node.KindClean, node.CleanWait, bmc.PowerOn, direct, plan.Options{DisableRamdisk: true})
@@ -115,6 +117,7 @@ func TestAnAgentThatTakesNoCommandIsSilent(t *testing.T) {
 }
 
 func TestAStepWhoseAgentWasLostBeginsAnewOnce(t *testing.T) {
+	t.Parallel()
 	silent := func(int) (int, string) { return http.StatusBadGateway, "" }
 	rebooted := func(int) (int, string) { return http.StatusOK, `{"commands": []}` }
 	for name, c := range map[string]struct {

@@ -24,6 +24,7 @@ func inspected(t *testing.T, inv bmc.Inventory) node.Inspection {
 
 // Ironic: redfish/inspect.py, _detect_local_gb.
 func TestLocalGBIsIronics(t *testing.T) {
+	t.Parallel()
 	const gib = int64(1) << 30
 	for name, c := range map[string]struct {
 		sizes []int64
@@ -45,6 +46,7 @@ func TestLocalGBIsIronics(t *testing.T) {
 }
 
 func TestOnlyEnabledInterfacesBecomePorts(t *testing.T) {
+	t.Parallel()
 	found := inspected(t, bmc.Inventory{NICs: []bmc.NIC{
 		{Name: "1", MAC: "52:54:00:aa:bb:01", Enabled: true}, {Name: "2", MAC: "52:54:00:aa:bb:02"},
 	}})
@@ -53,6 +55,7 @@ func TestOnlyEnabledInterfacesBecomePorts(t *testing.T) {
 }
 
 func TestIfItIsToldOnlyInterfacesThatCanBootBecomePorts(t *testing.T) {
+	t.Parallel()
 	nics := []bmc.NIC{
 		{Name: "1", MAC: "52:54:00:aa:bb:01", Enabled: true, NetworkBoot: bmc.NetworkBootNo},
 		{Name: "2", MAC: "52:54:00:aa:bb:02", Enabled: true, NetworkBoot: bmc.NetworkBootYes},
@@ -65,6 +68,7 @@ func TestIfItIsToldOnlyInterfacesThatCanBootBecomePorts(t *testing.T) {
 
 // Ironic: redfish/inspect.py and ilo/inspect.py.
 func TestInspectionFindsCapabilities(t *testing.T) {
+	t.Parallel()
 	off := false
 	found := inspected(t, bmc.Inventory{BootMode: bmc.ModeUEFI, SecureBoot: &off})
 	require.Equal(t, "boot_mode:uefi,secure_boot:true", found.Properties["capabilities"])
@@ -81,6 +85,7 @@ func TestInspectionFindsCapabilities(t *testing.T) {
 
 // The format is that of Ironic's agent and of its hook parse-lldp.
 func TestAnInventoryHasTheFormatOfTheAgents(t *testing.T) {
+	t.Parallel()
 	found := inspected(t, bmc.Inventory{
 		CPUs: 64, CPUModel: "Xeon", Architecture: "x86_64", MemoryMiB: 65536, Serial: "S", AssetTag: "A", BIOSVersion: "2.1",
 		Processors: []bmc.Processor{{Socket: "CPU1", MHz: 2900}}, DIMMs: []bmc.DIMM{{Slot: "A1", MiB: 65536}},

@@ -30,6 +30,7 @@ func collecting(t *testing.T) *bench {
 
 // Of what an agent sends, only valid values become properties and ports.
 func TestAnInventoryIsHeldToWhatANodeCanHave(t *testing.T) {
+	t.Parallel()
 	b := collecting(t)
 	nic := func(mac any) map[string]any { return map[string]any{"mac_address": mac} }
 	b.book.inventory = map[string]any{
@@ -49,6 +50,7 @@ func TestAnInventoryIsHeldToWhatANodeCanHave(t *testing.T) {
 
 // If the database does not accept an inventory in time, the step is not retried for ever.
 func TestAnInventoryBeyondTheDatabasesDeadlineFails(t *testing.T) {
+	t.Parallel()
 	b := collecting(t)
 	b.book.noInventory = fault.New(fault.Unavailable, "the database says: canceling statement due to statement timeout")
 	var s testsuite.WorkflowTestSuite

@@ -13,6 +13,7 @@ import (
 
 // The entry of a hardware type has virtual media, but its driver does not implement it.
 func TestAStepSaysWhatTheDriverLacks(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, node.KindDeploy, node.Deploying, bmc.PowerOff, direct, plan.Options{})
 	b.machine.noMedia = true
 	_, err := b.run()

@@ -20,6 +20,7 @@ import (
 // The SDK cancels a step's context for several reasons, and only one of them is a cancel of the operation. If Temporal was
 // only away, the operation must not end.
 func TestAStepThatTheSDKStopsIsHandedOverUnlessTheWorkflowCancelsIt(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		cause     error
 		cancelled bool
@@ -61,6 +62,7 @@ func TestAStepThatTheSDKStopsIsHandedOverUnlessTheWorkflowCancelsIt(t *testing.T
 
 // If the database is away and a save fails, that does not count as a failure of the step.
 func TestADatabaseThatIsAwayIsNoFailureOfAStep(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, node.KindPower, node.Active, bmc.PowerOn, fakes, plan.Options{Power: node.PowerOff})
 	b.steps.Store = &away{book: b.book, at: 2}
 	_, err := b.run()

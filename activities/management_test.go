@@ -15,6 +15,7 @@ import (
 )
 
 func TestTheBootDeviceIsSetAsItWasAsked(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		have   bmc.Boot
 		want   node.BootDevice
@@ -40,6 +41,7 @@ func TestTheBootDeviceIsSetAsItWasAsked(t *testing.T) {
 }
 
 func TestABMCThatKeepsEachBootDeviceWillDo(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, node.KindBootDevice, node.Active, bmc.PowerOn, direct, plan.Options{BootDevice: node.BootDevice{Device: "pxe"}})
 	b.machine.boots = func(want bmc.Boot) bmc.Boot { want.Persistent = true; return want }
 	_, err := b.run()
@@ -47,6 +49,7 @@ func TestABMCThatKeepsEachBootDeviceWillDo(t *testing.T) {
 }
 
 func TestABootDeviceThatTheServerLacks(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, node.KindBootDevice, node.Active, bmc.PowerOn, direct, plan.Options{BootDevice: node.BootDevice{Device: "safe"}})
 	_, err := b.run()
 	require.ErrorContains(t, err, "Invalid boot device safe specified. The server can boot from pxe, disk, cdrom.")
@@ -56,6 +59,7 @@ func TestABootDeviceThatTheServerLacks(t *testing.T) {
 }
 
 func TestAnNMIIsInjectedAtMostOnce(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, node.KindNMI, node.Active, bmc.PowerOn, direct, plan.Options{})
 	_, err := b.run()
 	require.NoError(t, err)
@@ -77,6 +81,7 @@ func TestAnNMIIsInjectedAtMostOnce(t *testing.T) {
 
 // A conductor that ends while it waits for what another one has sent before has sent nothing, and says so.
 func TestAnNMIThatWaitsForAnotherRequestIsNotRecordedAsSent(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, node.KindNMI, node.Active, bmc.PowerOn, direct, plan.Options{})
 	b.left(bmc.RequestOn.Name(), time.Hour)
 	b.steps.Settings.TellEvery = 10 * time.Millisecond
@@ -94,6 +99,7 @@ func TestAnNMIThatWaitsForAnotherRequestIsNotRecordedAsSent(t *testing.T) {
 }
 
 func TestAnNMIThatWasNotSentMayBeSentAgain(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		answer error
 		again  bool
@@ -114,6 +120,7 @@ func TestAnNMIThatWasNotSentMayBeSentAgain(t *testing.T) {
 }
 
 func TestABMCIsReadWithoutAClaim(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, node.KindPower, node.Active, bmc.PowerOn, direct, plan.Options{})
 	b.machine.boot = bmc.Boot{Device: bmc.DeviceCDROM, Persistent: true}
 	read := func(what node.Reading) (out node.BMCReading, err error) {
@@ -139,6 +146,7 @@ func TestABMCIsReadWithoutAClaim(t *testing.T) {
 }
 
 func TestASilentBMCIsNotReadBeforeItsTime(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, node.KindPower, node.Active, bmc.PowerOn, direct, plan.Options{})
 	b.steps.Settings.AwayTimeout = time.Hour
 	reads := func(next time.Time) error {

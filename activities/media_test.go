@@ -46,6 +46,7 @@ func (b *bench) issued() *node.Issued {
 }
 
 func TestASlowInsertionIsSentOnce(t *testing.T) {
+	t.Parallel()
 	b := booting(t, 200*time.Millisecond)
 	var waited string
 	b.book.onSave = func(int) {
@@ -63,6 +64,7 @@ func TestASlowInsertionIsSentOnce(t *testing.T) {
 }
 
 func TestAnInsertionThatAnotherConductorHasSentIsWaitedFor(t *testing.T) {
+	t.Parallel()
 	b := booting(t, 200*time.Millisecond)
 	b.book.hosts = []node.Host{{Name: "c1"}, {Name: "c2"}}
 	r, err := b.run()
@@ -77,6 +79,7 @@ func TestAnInsertionThatAnotherConductorHasSentIsWaitedFor(t *testing.T) {
 }
 
 func TestAnInsertionThatWasRecordedButNotSentIsNotWaitedFor(t *testing.T) {
+	t.Parallel()
 	b := booting(t, 0)
 	waited := false
 	b.book.onSave = func(int) { waited = waited || b.book.op.WaitingFor != "" && len(b.machine.images) == 0 }
@@ -126,6 +129,7 @@ func interrupted(t *testing.T, reached bool) *bench {
 }
 
 func TestAnInsertionOfAnInterruptedConductorIsRepeatedAfterItsTime(t *testing.T) {
+	t.Parallel()
 	b := interrupted(t, false)
 	until, over := b.left(bmc.NameInsert(agentISO), soon), b.issued().At.Add(b.steps.Settings.MediaTimeout)
 	var repeated time.Time
@@ -143,6 +147,7 @@ func TestAnInsertionOfAnInterruptedConductorIsRepeatedAfterItsTime(t *testing.T)
 }
 
 func TestARefusedRepetitionLeavesTheFirstInsertionItsTime(t *testing.T) {
+	t.Parallel()
 	for name, refusal := range map[string]error{"refused": fault.New(fault.Refused, "400: it is in use"), "busy": bmc.Busy(0, "409")} {
 		t.Run(name, func(t *testing.T) {
 			b := interrupted(t, true)
@@ -166,6 +171,7 @@ func TestARefusedRepetitionLeavesTheFirstInsertionItsTime(t *testing.T) {
 }
 
 func TestAnInsertionThatNeverShowsIsSentAgain(t *testing.T) {
+	t.Parallel()
 	b := booting(t, time.Hour)
 	b.steps.Settings.MediaTimeout = 50 * time.Millisecond
 	_, err := b.run()
@@ -179,6 +185,7 @@ func TestAnInsertionThatNeverShowsIsSentAgain(t *testing.T) {
 }
 
 func TestAnInsertionThatWasRefusedIsNotWaitedFor(t *testing.T) {
+	t.Parallel()
 	for name, err := range map[string]error{
 		"refused":                fault.New(fault.Refused, "400"),
 		"busy":                   bmc.Busy(0, "409"),
@@ -196,6 +203,7 @@ func TestAnInsertionThatWasRefusedIsNotWaitedFor(t *testing.T) {
 
 // Some BMCs show a medium long after it was ejected.
 func TestAMediumThatIsShownAlreadyIsInsertedAnewAndOnce(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, node.KindClean, node.Cleaning, bmc.PowerOff, direct, plan.Options{})
 	b.machine.media = bmc.Media{Inserted: true, Image: agentISO}
 	b.machine.boots = func(bmc.Boot) bmc.Boot { return bmc.Boot{Device: bmc.DeviceDisk} }
@@ -211,6 +219,7 @@ func TestAMediumThatIsShownAlreadyIsInsertedAnewAndOnce(t *testing.T) {
 }
 
 func TestAMediumThatCanNotBeEjectedIsUsed(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, node.KindClean, node.Cleaning, bmc.PowerOff, direct, plan.Options{})
 	b.machine.media, b.machine.stuck = bmc.Media{Inserted: true, Image: agentISO}, fault.New(fault.Refused, "it is in use")
 	r, err := b.run()
@@ -220,6 +229,7 @@ func TestAMediumThatCanNotBeEjectedIsUsed(t *testing.T) {
 }
 
 func TestTheImageIsKnownInTheBMCsSpelling(t *testing.T) {
+	t.Parallel()
 	for _, told := range []string{"http://IMAGES:80/deploy%2Eiso", "deploy.iso", "", "http://mirror/elsewhere.iso"} {
 		b := newBench(t, node.KindDeploy, node.Deploying, bmc.PowerOff, direct, plan.Options{})
 		b.steps.Settings.MediaTimeout, b.steps.Settings.MediaPoll = 5*time.Second, 5*time.Millisecond
@@ -234,6 +244,7 @@ func TestTheImageIsKnownInTheBMCsSpelling(t *testing.T) {
 }
 
 func TestACancelledOperationEjectsWhatIsStillOnItsWay(t *testing.T) {
+	t.Parallel()
 	b := booting(t, 200*time.Millisecond)
 	b.machine.insert = func(send func(string) error) func(string) error {
 		return func(url string) error {
@@ -257,6 +268,7 @@ func TestACancelledOperationEjectsWhatIsStillOnItsWay(t *testing.T) {
 }
 
 func TestAnOverrideIsJudgedByTheNextBoot(t *testing.T) {
+	t.Parallel()
 	always := func(b bmc.Boot) bmc.Boot { // sushy-tools; the driver has already turned "none" into the disk
 		if b.Device == bmc.DeviceNone {
 			b.Device = bmc.DeviceDisk
@@ -281,6 +293,7 @@ func TestAnOverrideIsJudgedByTheNextBoot(t *testing.T) {
 
 // The step begins anew while its first medium may still appear. Until then it sends no other medium, and records none.
 func TestAStepThatBeginsAnewWaitsForTheMediumThatItHasSent(t *testing.T) {
+	t.Parallel()
 	b := booting(t, time.Hour)
 	b.book.hosts = []node.Host{{Name: "c1"}, {Name: "c2"}}
 	_, err := b.run()

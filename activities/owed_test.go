@@ -13,6 +13,7 @@ import (
 )
 
 func TestReconciliationStartsTheUndosThatAreDue(t *testing.T) {
+	t.Parallel()
 	o := operation(7)
 	o.Kind = node.KindUndo
 	a := &archive{owing: []node.Operation{o}}
@@ -24,6 +25,7 @@ func TestReconciliationStartsTheUndosThatAreDue(t *testing.T) {
 }
 
 func TestAnUndoDoesWhatTheNodeOwes(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, node.KindUndo, node.DeployFailed, bmc.PowerOn, direct, plan.Options{})
 	b.book.node.Owed = []node.Undo{node.UndoPowerOff, node.UndoEjectMedia, node.UndoClearBoot}
 	b.machine.media, b.machine.boot = bmc.Media{Inserted: true, Image: "http://images/deploy.iso"}, bmc.Boot{Device: bmc.DeviceCDROM}
@@ -38,6 +40,7 @@ func TestAnUndoDoesWhatTheNodeOwes(t *testing.T) {
 }
 
 func TestAnUndoThatFailsKeepsTheDebt(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, node.KindUndo, node.DeployFailed, bmc.PowerOn, direct, plan.Options{})
 	b.book.node.Owed = []node.Undo{node.UndoPowerOff}
 	b.machine.answer = func(bmc.PowerRequest) (bool, error) { return false, fault.New(fault.Refused, "no") }
@@ -48,6 +51,7 @@ func TestAnUndoThatFailsKeepsTheDebt(t *testing.T) {
 
 // Reconciliation opens the next undo, unless the hardware has refused for good.
 func TestAnUndoThatFailsIsTriedOnceAndSaysWhetherItMayBeTriedAgain(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		err     error
 		refused bool
@@ -77,6 +81,7 @@ func TestAnUndoThatFailsIsTriedOnceAndSaysWhetherItMayBeTriedAgain(t *testing.T)
 
 // If a BMC refuses an undo, steps that the undo does not concern still run.
 func TestWhatIsOwedIsLeftAloneByWhatDoesNotTouchIt(t *testing.T) {
+	t.Parallel()
 	outOfBand := map[string]string{"deploy": "direct", "inspect": "redfish", "boot": "redfish-virtual-media", "network": "noop"}
 	for name, c := range map[string]struct {
 		kind       node.OperationKind
@@ -109,6 +114,7 @@ func TestWhatIsOwedIsLeftAloneByWhatDoesNotTouchIt(t *testing.T) {
 // An operation that boots the server or leaves it off does all undos that are owed:
 // with its steps and, if it fails, with its own undo.
 func TestAnOperationThatUndoesAllTakesOverWhatIsOwed(t *testing.T) {
+	t.Parallel()
 	inBand := map[string]string{"deploy": "direct", "inspect": "agent", "boot": "redfish-virtual-media", "network": "noop"}
 	for name, c := range map[string]struct {
 		kind  node.OperationKind

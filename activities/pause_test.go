@@ -15,6 +15,7 @@ import (
 )
 
 func TestAPausedOperationBeginsNoStep(t *testing.T) {
+	t.Parallel()
 	began := time.Now()
 	for name, c := range map[string]struct {
 		step node.Step // the first step as recorded
@@ -48,6 +49,7 @@ func TestAPausedOperationBeginsNoStep(t *testing.T) {
 }
 
 func TestTheStepThatRunsEndsBeforeThePause(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, node.KindDeploy, node.Deploying, bmc.PowerOn, fakes, plan.Options{})
 	b.book.onSave = func(n int) { b.book.op.Paused = b.book.op.Paused || n == 1 }
 	r, err := b.run()
@@ -58,6 +60,7 @@ func TestTheStepThatRunsEndsBeforeThePause(t *testing.T) {
 }
 
 func TestAPowerRequestIsDoneInAPausedOperation(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, node.KindDeploy, node.DeployWait, bmc.PowerOn, direct, plan.Options{})
 	b.book.op.Paused, b.book.op.Asked, b.book.op.AskedPower = true, node.AskPower, node.PowerOff
 	began := time.Now()
@@ -71,6 +74,7 @@ func TestAPowerRequestIsDoneInAPausedOperation(t *testing.T) {
 }
 
 func TestAPowerRequestLeavesTheStepThatWasHandedOverToTheNextConductor(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, node.KindDeploy, node.Deploying, bmc.PowerOn, direct, plan.Options{})
 	b.book.op.Paused, b.book.op.Asked, b.book.op.AskedPower, b.book.op.Rests = true, node.AskPower, node.PowerOff, true
 	began := time.Now()
@@ -83,6 +87,7 @@ func TestAPowerRequestLeavesTheStepThatWasHandedOverToTheNextConductor(t *testin
 }
 
 func TestAStepThatIsTriedAgainRests(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, node.KindDeploy, node.Deploying, bmc.PowerOn, direct, plan.Options{})
 	b.machine.answer = func(bmc.PowerRequest) (bool, error) { return false, nil }
 	_, err := b.run()
@@ -98,6 +103,7 @@ func TestAStepThatIsTriedAgainRests(t *testing.T) {
 // A look must agree with the query that finds operations whose recorded wait is wrong:
 // reconciliation signals a workflow until its row is right.
 func TestALookWritesWhyTheOperationCannotGoOn(t *testing.T) {
+	t.Parallel()
 	ready := func(t *testing.T, p *page, policy orchestrator.Policy) orchestrator.WaitState {
 		var s testsuite.WorkflowTestSuite
 		env := s.NewTestActivityEnvironment()
@@ -151,6 +157,7 @@ func TestALookWritesWhyTheOperationCannotGoOn(t *testing.T) {
 }
 
 func TestAnUndoHoldsNoNodeInMaintenance(t *testing.T) {
+	t.Parallel()
 	p := &page{op: node.Operation{ID: 7, Kind: node.KindUndo, RunID: run, Phase: node.Running, Paused: true}}
 	var s testsuite.WorkflowTestSuite
 	env := s.NewTestActivityEnvironment()
@@ -165,6 +172,7 @@ func TestAnUndoHoldsNoNodeInMaintenance(t *testing.T) {
 }
 
 func TestAPowerRequestInAHoldWaitsForAConductorWithoutEndingTheHold(t *testing.T) {
+	t.Parallel()
 	p := &page{op: node.Operation{ID: 7, Kind: node.KindDeploy, RunID: run, Phase: node.Holding, Asked: node.AskPower}, uncovered: true}
 	ops := &orchestrator.Operations{Store: p}
 	look := func() (seen orchestrator.HoldState) {

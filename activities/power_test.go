@@ -17,6 +17,7 @@ import (
 func (b *book) ask(target node.PowerState) { b.op.Asked, b.op.AskedPower = node.AskPower, target }
 
 func TestAPowerRequestThatComesWhileAStepRunsIsTheOneThatWasAskedFor(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, node.KindDeploy, node.Deploying, bmc.PowerOff, fakes, plan.Options{})
 	b.book.node.ProvisionState = node.DeployWait
 	b.book.onSave = func(n int) {
@@ -37,6 +38,7 @@ func TestAPowerRequestThatComesWhileAStepRunsIsTheOneThatWasAskedFor(t *testing.
 }
 
 func TestSwitchingOnAServerThatIsOnEndsNoAgent(t *testing.T) {
+	t.Parallel()
 	now := time.Now()
 	for name, c := range map[string]struct {
 		target node.PowerState
@@ -60,6 +62,7 @@ func TestSwitchingOnAServerThatIsOnEndsNoAgent(t *testing.T) {
 }
 
 func TestAServerThatIsFoundOffIsSwitchedOnInsteadOfRestartedAlsoAfterACrash(t *testing.T) {
+	t.Parallel()
 	for name, shows := range map[string]bmc.Power{"nothing was sent": bmc.PowerOff, "it was sent": bmc.PowerOn} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, node.KindPower, node.Active, shows, fakes, plan.Options{})
@@ -77,6 +80,7 @@ func TestAServerThatIsFoundOffIsSwitchedOnInsteadOfRestartedAlsoAfterACrash(t *t
 }
 
 func TestAPowerRequestThatFailsForGoodFailsNothingElse(t *testing.T) {
+	t.Parallel()
 	began := time.Now()
 	for name, c := range map[string]struct {
 		target  node.PowerState
@@ -117,6 +121,7 @@ func TestAPowerRequestThatFailsForGoodFailsNothingElse(t *testing.T) {
 }
 
 func TestARebootWhoseFirstHalfFailsIsLeftWhole(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, node.KindClean, node.CleanHold, bmc.PowerOn, fakes, plan.Options{})
 	b.book.op.Steps = []node.Step{{Interface: "deploy", Step: node.StepHold, Source: node.SourceDriver, State: node.StepWaiting, Phase: "held"}}
 	b.machine.answer = func(bmc.PowerRequest) (bool, error) { return false, fault.New(fault.Refused, "not now") }
@@ -130,6 +135,7 @@ func TestARebootWhoseFirstHalfFailsIsLeftWhole(t *testing.T) {
 }
 
 func TestAPowerRequestIsTriedAsOftenAsAnyStepBeforeItIsGivenUp(t *testing.T) {
+	t.Parallel()
 	began := time.Now()
 	b := newBench(t, node.KindDeploy, node.DeployWait, bmc.PowerOn, direct, plan.Options{})
 	b.book.node.PowerState = node.PowerOn
@@ -149,6 +155,7 @@ func TestAPowerRequestIsTriedAsOftenAsAnyStepBeforeItIsGivenUp(t *testing.T) {
 }
 
 func TestAPowerRequestThatFailsIsDecidedAboutWhereThatWasAskedFor(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, node.KindDeploy, node.DeployWait, bmc.PowerOn, fakes, plan.Options{})
 	b.book.op.OnFailure = node.HoldOnFailure
 	b.machine.answer = func(bmc.PowerRequest) (bool, error) { return false, fault.New(fault.Refused, "not now") }
@@ -159,6 +166,7 @@ func TestAPowerRequestThatFailsIsDecidedAboutWhereThatWasAskedFor(t *testing.T) 
 }
 
 func TestAPowerOperationThatFailsFails(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, node.KindPower, node.Active, bmc.PowerOn, fakes, plan.Options{Power: node.PowerOff})
 	b.machine.answer = func(bmc.PowerRequest) (bool, error) { return false, fault.New(fault.Refused, "not now") }
 	_, err := b.run()
@@ -166,6 +174,7 @@ func TestAPowerOperationThatFailsFails(t *testing.T) {
 }
 
 func TestAPauseThatABMCAsksForDoesNotOutlastTheWaitForPower(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, node.KindPower, node.Active, bmc.PowerOn, fakes, plan.Options{Power: node.PowerOff})
 	b.machine.reads = func() error {
 		if len(b.machine.asked) > 0 {
@@ -180,6 +189,7 @@ func TestAPauseThatABMCAsksForDoesNotOutlastTheWaitForPower(t *testing.T) {
 }
 
 func TestPowerRequestsLookBeforeTheyAct(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		target node.PowerState
 		from   bmc.Power
@@ -204,6 +214,7 @@ func TestPowerRequestsLookBeforeTheyAct(t *testing.T) {
 }
 
 func TestALostAnswerToAPowerRequestIsReadBackNotRepeated(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, node.KindPower, node.Active, bmc.PowerOn, fakes, plan.Options{Power: node.PowerOff})
 	b.machine.answer = func(bmc.PowerRequest) (bool, error) { return true, fault.New(fault.Unreachable, "connection reset") }
 	_, err := b.run()
@@ -212,6 +223,7 @@ func TestALostAnswerToAPowerRequestIsReadBackNotRepeated(t *testing.T) {
 }
 
 func TestAPowerRequestThatIsIgnoredFailsTheStepAndMayBeTriedAgain(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, node.KindPower, node.Active, bmc.PowerOn, fakes, plan.Options{Power: node.PowerOff})
 	ignored := 1
 	b.machine.answer = func(bmc.PowerRequest) (bool, error) { ignored--; return ignored < 0, nil }
@@ -225,6 +237,7 @@ func TestAPowerRequestThatIsIgnoredFailsTheStepAndMayBeTriedAgain(t *testing.T) 
 }
 
 func TestAConductorThatDiedAfterSendingIsNotRepeated(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, node.KindPower, node.Active, bmc.PowerOff, fakes, plan.Options{Power: node.PowerOn})
 	b.book.op.Steps[0].State = node.StepRunning
 	b.book.op.Steps[0].Issued = &node.Issued{At: time.Now(), Command: string(bmc.RequestOn)}
@@ -235,6 +248,7 @@ func TestAConductorThatDiedAfterSendingIsNotRepeated(t *testing.T) {
 }
 
 func TestAConductorThatDiedBeforeSendingIsMadeUpFor(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, node.KindPower, node.Active, bmc.PowerOff, fakes, plan.Options{Power: node.PowerOn})
 	b.book.op.Steps[0].State = node.StepRunning
 	b.book.op.Steps[0].Issued = &node.Issued{At: time.Now(), Command: string(bmc.RequestOn)}
@@ -244,6 +258,7 @@ func TestAConductorThatDiedBeforeSendingIsMadeUpFor(t *testing.T) {
 }
 
 func TestARestartThatCannotBeReadBackIsSentAtMostOnce(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, node.KindPower, node.Active, bmc.PowerOn, fakes, plan.Options{})
 	b.book.op.Steps = []node.Step{{Interface: "power", Step: "reset", Source: node.SourceCore, State: node.StepPending}}
 	b.machine.answer = nil

@@ -12,6 +12,7 @@ import (
 )
 
 func TestATickThatFailsInPartTellsWhatItDid(t *testing.T) {
+	t.Parallel()
 	a := &archive{
 		notBegun: []node.Operation{operation(7)}, asked: []node.Operation{{ID: 9, Asked: node.AskCancel}},
 		refuses: errors.New("temporal is away"),

@@ -69,6 +69,7 @@ func (y *yard) tick(t *testing.T, a *archive, reaping reconcile.Reaping) reconci
 }
 
 func TestAnEpochIsPublishedWhereSomethingHasChanged(t *testing.T) {
+	t.Parallel()
 	y := &yard{stale: true}
 	require.Equal(t, 1, y.tick(t, &archive{}, reconcile.Reaping{}).Expired)
 	y.stale = false
@@ -77,6 +78,7 @@ func TestAnEpochIsPublishedWhereSomethingHasChanged(t *testing.T) {
 }
 
 func TestNodesWhoseInstanceIsGoneAreGivenBack(t *testing.T) {
+	t.Parallel()
 	nodes := func() map[string]*node.Node {
 		out := map[string]*node.Node{}
 		for name, state := range map[string]node.State{

@@ -198,6 +198,7 @@ func operation(id int64) node.Operation {
 }
 
 func TestAnOperationWhoseWorkflowEndedBeforeItBeganIsClosed(t *testing.T) {
+	t.Parallel()
 	o := operation(7)
 	for name, c := range map[string]struct {
 		status node.RunStatus
@@ -219,6 +220,7 @@ func TestAnOperationWhoseWorkflowEndedBeforeItBeganIsClosed(t *testing.T) {
 }
 
 func TestOfManyThatWaitForTheirFirstTaskFewAreAskedAbout(t *testing.T) {
+	t.Parallel()
 	a := &archive{workflows: map[string]node.RunStatus{}, listed: map[string]bool{}}
 	for id := int64(1); id <= 320; id++ {
 		o := operation(id)
@@ -235,6 +237,7 @@ func TestOfManyThatWaitForTheirFirstTaskFewAreAskedAbout(t *testing.T) {
 }
 
 func TestManyOperationsThatTemporalForgotAtOnceAreClosedOnlyAfterTenMinutes(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		missing, known int
 		since          time.Duration
@@ -268,6 +271,7 @@ func TestManyOperationsThatTemporalForgotAtOnceAreClosedOnlyAfterTenMinutes(t *t
 }
 
 func TestAStartThatTemporalRefusesKeepsNoOrphanOpen(t *testing.T) {
+	t.Parallel()
 	lost := operation(8)
 	a := &archive{
 		notBegun: []node.Operation{operation(7)}, begun: []node.Operation{lost}, asked: []node.Operation{{ID: 9, Asked: node.AskCancel}},
@@ -281,6 +285,7 @@ func TestAStartThatTemporalRefusesKeepsNoOrphanOpen(t *testing.T) {
 }
 
 func TestAnOperationThatCannotBeToldKeepsNoOtherFromIt(t *testing.T) {
+	t.Parallel()
 	ask := func(id int64, a node.Ask) node.Operation {
 		o := operation(id)
 		o.Asked, o.Phase = a, node.Waiting
@@ -300,6 +305,7 @@ func TestAnOperationThatCannotBeToldKeepsNoOtherFromIt(t *testing.T) {
 }
 
 func TestAWorkflowThatTemporalCannotReadKeepsNoOrphanOpen(t *testing.T) {
+	t.Parallel()
 	for _, unreadable := range []int64{1, 40} {
 		a := &archive{workflows: map[string]node.RunStatus{}}
 		for id := int64(1); id <= unreadable+1; id++ {
@@ -318,6 +324,7 @@ func TestAWorkflowThatTemporalCannotReadKeepsNoOrphanOpen(t *testing.T) {
 }
 
 func TestAWorkflowThatIsNotKnownToHaveClosedKeepsItsOperationOpen(t *testing.T) {
+	t.Parallel()
 	for name, st := range map[string]node.RunStatus{
 		"paused":                 {Known: true, Open: true},
 		"closed, not known when": {Known: true, How: "terminated"},
@@ -333,6 +340,7 @@ func TestAWorkflowThatIsNotKnownToHaveClosedKeepsItsOperationOpen(t *testing.T) 
 }
 
 func TestATickThatTemporalRefusesEverythingGivesUpSoon(t *testing.T) {
+	t.Parallel()
 	a := &archive{refuses: errors.New("away"), workflows: map[string]node.RunStatus{}}
 	for id := range int64(100) {
 		a.missedCallbacks = append(a.missedCallbacks, operation(id+1))
@@ -344,6 +352,7 @@ func TestATickThatTemporalRefusesEverythingGivesUpSoon(t *testing.T) {
 
 // Temporal was away when the agent's heartbeat came, so the workflow got no signal.
 func TestAnAgentsCallThatWasNotToldIsTold(t *testing.T) {
+	t.Parallel()
 	a := &archive{missedCallbacks: []node.Operation{operation(7)}}
 	out, err := a.tick(t)
 	require.NoError(t, err)
@@ -352,6 +361,7 @@ func TestAnAgentsCallThatWasNotToldIsTold(t *testing.T) {
 }
 
 func TestAsksAreRepeatedToWorkflowsThatRest(t *testing.T) {
+	t.Parallel()
 	waiting, running := operation(7), operation(8)
 	waiting.Asked, waiting.Phase = node.AskPower, node.Waiting
 	running.Asked, running.Phase = node.AskAbort, node.Running
@@ -362,6 +372,7 @@ func TestAsksAreRepeatedToWorkflowsThatRest(t *testing.T) {
 }
 
 func TestWithManyOpenOperationsOnlyThoseThatLookLostAreDescribed(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		fails     error
 		described int

@@ -162,6 +162,7 @@ func rackOf(count int) *racks {
 }
 
 func TestEachNodesPowerIsReadOnceAFewAtATime(t *testing.T) {
+	t.Parallel()
 	r := rackOf(1200) // more than two pages
 	require.NoError(t, r.refresh("c1").All(t.Context()))
 	require.Len(t, r.writes, 1200)
@@ -175,6 +176,7 @@ func TestEachNodesPowerIsReadOnceAFewAtATime(t *testing.T) {
 }
 
 func TestOnlyNewsOfPowerIsWrittenToTheNode(t *testing.T) {
+	t.Parallel()
 	long := time.Now().Add(-time.Hour)
 	known := node.Node{PowerState: node.PowerOn, PowerReadAt: &long}
 	faulty := func(fault string) node.Node {
@@ -222,6 +224,7 @@ func TestOnlyNewsOfPowerIsWrittenToTheNode(t *testing.T) {
 }
 
 func TestReadingsWithoutNewsAreWrittenAPageAtATime(t *testing.T) {
+	t.Parallel()
 	r := rackOf(1200) // more than two pages
 	long := time.Now().Add(-time.Hour)
 	for i := range r.nodes {
@@ -239,6 +242,7 @@ func TestReadingsWithoutNewsAreWrittenAPageAtATime(t *testing.T) {
 }
 
 func TestThreeReadingsThatFailInARowAreAFault(t *testing.T) {
+	t.Parallel()
 	r := rackOf(1)
 	id := r.nodes[0].UUID
 	refresh := r.refresh("c1")
@@ -267,6 +271,7 @@ func TestThreeReadingsThatFailInARowAreAFault(t *testing.T) {
 }
 
 func TestASilentBMCIsAskedBesideTheOthers(t *testing.T) {
+	t.Parallel()
 	r := rackOf(3)
 	id := r.nodes[1].UUID
 	r.isSilent[id] = true

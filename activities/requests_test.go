@@ -39,6 +39,7 @@ func (b *bench) whileItWaits(happen func(m *machine)) {
 }
 
 func TestWhoTakesOverRepeatsTheSameRequestAtOnceAndWaitsWithAnother(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		left  string
 		waits bool
@@ -66,6 +67,7 @@ func TestWhoTakesOverRepeatsTheSameRequestAtOnceAndWaitsWithAnother(t *testing.T
 
 // The server shows what is wanted, but what a conductor that is gone has sent changes that.
 func TestNothingIsDoneAlreadyWhileAnotherRequestMayTakeEffect(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, node.KindPower, node.Active, bmc.PowerOn, fakes, plan.Options{Power: node.PowerOn})
 	b.left(bmc.RequestForceOff.Name(), soon)
 	b.whileItWaits(func(m *machine) { m.power = bmc.PowerOff })
@@ -76,6 +78,7 @@ func TestNothingIsDoneAlreadyWhileAnotherRequestMayTakeEffect(t *testing.T) {
 }
 
 func TestAnUndoWaitsForWhatMayStillTakeEffect(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, node.KindDeploy, node.Deploying, bmc.PowerOff, direct, plan.Options{})
 	b.book.op.Undo = []node.Undo{node.UndoEjectMedia, node.UndoClearBoot}
 	until := b.left(bmc.Boot{Device: bmc.DeviceCDROM}.Name(), soon)
@@ -86,6 +89,7 @@ func TestAnUndoWaitsForWhatMayStillTakeEffect(t *testing.T) {
 }
 
 func TestAWaitForARequestSaysSo(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, node.KindPower, node.Active, bmc.PowerOn, fakes, plan.Options{Power: node.PowerOff})
 	b.steps.Settings.TellEvery = 10 * time.Millisecond
 	b.left(bmc.RequestOn.Name(), soon)
@@ -98,6 +102,7 @@ func TestAWaitForARequestSaysSo(t *testing.T) {
 }
 
 func TestARequestIsRecordedBeforeItIsSentAndItsAnswerWithTheNextSave(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, node.KindPower, node.Active, bmc.PowerOn, fakes, plan.Options{Power: node.PowerOff})
 	b.machine.within = time.Hour
 	b.machine.answer = func(bmc.PowerRequest) (bool, error) {
@@ -112,6 +117,7 @@ func TestARequestIsRecordedBeforeItIsSentAndItsAnswerWithTheNextSave(t *testing.
 }
 
 func TestARequestWhoseAnswerIsLostStaysRecorded(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		err  error
 		over bool
@@ -140,6 +146,7 @@ func TestARequestWhoseAnswerIsLostStaysRecorded(t *testing.T) {
 
 // A driver sends a request again, because a packet may be lost. If that can't be recorded, the first one may still take effect.
 func TestARequestThatCanNotBeSentAgainStaysRecorded(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, node.KindPower, node.Active, bmc.PowerOn, fakes, plan.Options{Power: node.PowerOff})
 	b.machine.within, b.machine.sends = time.Hour, 2
 	asked := 0
@@ -156,6 +163,7 @@ func TestARequestThatCanNotBeSentAgainStaysRecorded(t *testing.T) {
 
 // The effect that shows may be that of the packet that was sent again, so that of the one before may still come.
 func TestAnEffectDoesNotTellWhichOfTwoPacketsHadIt(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, node.KindPower, node.Active, bmc.PowerOn, fakes, plan.Options{Power: node.PowerOff})
 	b.machine.within, b.machine.sends = time.Hour, 2
 	b.machine.answer = func(bmc.PowerRequest) (bool, error) {
@@ -168,6 +176,7 @@ func TestAnEffectDoesNotTellWhichOfTwoPacketsHadIt(t *testing.T) {
 }
 
 func TestTheEffectThatIsReadBackIsAnAnswer(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, node.KindPower, node.Active, bmc.PowerOn, fakes, plan.Options{Power: node.PowerOff})
 	b.machine.within = time.Hour
 	b.machine.answer = func(bmc.PowerRequest) (bool, error) {
@@ -180,6 +189,7 @@ func TestTheEffectThatIsReadBackIsAnAnswer(t *testing.T) {
 
 // The effect that shows may be that of the request that was repeated, so that of the one before may still come.
 func TestARepeatedRequestIsWaitedForAlthoughItsEffectShows(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, node.KindPower, node.Active, bmc.PowerOn, fakes, plan.Options{Power: node.Rebooting})
 	until := b.left(bmc.RequestForceOff.Name(), soon)
 	b.steps.Settings.TellEvery = 10 * time.Millisecond
@@ -202,6 +212,7 @@ func TestARepeatedRequestIsWaitedForAlthoughItsEffectShows(t *testing.T) {
 
 // It may take effect for as long again as it was awaited.
 func TestARequestThatRanOutOfTimeMayTakeEffectLater(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, node.KindPower, node.Active, bmc.PowerOn, fakes, plan.Options{Power: node.Rebooting})
 	b.machine.within = soon
 	began := time.Now()
@@ -223,6 +234,7 @@ func TestARequestThatRanOutOfTimeMayTakeEffectLater(t *testing.T) {
 }
 
 func TestWhatAConductorHasLearnedOfABMCIsHandedOn(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, node.KindManage, node.Verifying, bmc.PowerOn, fakes, plan.Options{})
 	b.machine.within, b.book.hosts = 4*time.Second, hosts("c1", "c2")
 	b.machine.reads = func() error {

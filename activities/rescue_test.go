@@ -37,6 +37,7 @@ func (b *bench) called(f http.HandlerFunc) {
 }
 
 func TestARescueLeavesTheServerOnWithItsMedium(t *testing.T) {
+	t.Parallel()
 	b := rescuing(t)
 	b.book.node.Owed = []node.Undo{node.UndoPowerOff}
 	r, err := b.run()
@@ -72,6 +73,7 @@ func TestARescueLeavesTheServerOnWithItsMedium(t *testing.T) {
 }
 
 func TestAnAgentThatEndsWithoutAnAnswerIsBootedAgainForTheRescue(t *testing.T) {
+	t.Parallel()
 	b := rescuing(t)
 	_, err := b.run()
 	require.NoError(t, err)
@@ -94,6 +96,7 @@ func TestAnAgentThatEndsWithoutAnAnswerIsBootedAgainForTheRescue(t *testing.T) {
 }
 
 func TestUnrescueBootsTheDisk(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, node.KindUnrescue, node.Unrescuing, bmc.PowerOn,
 		map[string]string{"rescue": "agent", "boot": "redfish-virtual-media", "network": "noop"}, plan.Options{})
 	b.machine.media = bmc.Media{Inserted: true, Image: "http://images/rescue.iso"}

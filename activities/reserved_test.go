@@ -14,6 +14,7 @@ import (
 )
 
 func TestAnUnholdWhileAPowerRequestRunsInTheHoldIsTakenUp(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, node.KindDeploy, node.Deploying, bmc.PowerOff, fakes, plan.Options{})
 	b.book.op.Steps = []node.Step{{Interface: "deploy", Step: node.StepHold, Source: node.SourceDriver, State: node.StepPending}}
 	r, err := b.run()
@@ -43,6 +44,7 @@ func TestAnUnholdWhileAPowerRequestRunsInTheHoldIsTakenUp(t *testing.T) {
 
 // The row has room for one ask. What is asked while the power request runs is done after it.
 func TestAnUnholdWhileAPowerRequestRunsBeforeAStepThatFailedIsLeftToTheWorkflow(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, node.KindDeploy, node.DeployHold, bmc.PowerOff, fakes, plan.Options{})
 	b.book.op.Steps = []node.Step{{Interface: "deploy", Step: node.StepWriteImage, Source: node.SourceDriver, State: node.StepFailed, LastError: "no disk"}}
 	b.book.op.Phase = node.Holding
@@ -61,6 +63,7 @@ func TestAnUnholdWhileAPowerRequestRunsBeforeAStepThatFailedIsLeftToTheWorkflow(
 
 // The failed step is not running, so it can't be left to that step to switch the server on.
 func TestARebootBeforeAStepThatFailedIsDoneWholeAndTheStepBootsAnewWhenItRunsAgain(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, node.KindDeploy, node.DeployHold, bmc.PowerOn, direct, plan.Options{})
 	b.book.op.Steps = []node.Step{{Interface: "deploy", Step: node.StepDeploy, Source: node.SourceDriver, State: node.StepFailed, Phase: "booted"}}
 	b.book.op.Phase = node.Holding
@@ -79,6 +82,7 @@ func TestARebootBeforeAStepThatFailedIsDoneWholeAndTheStepBootsAnewWhenItRunsAga
 }
 
 func TestALookSeesThatTheHoldWasLiftedAlsoWithoutTheAsk(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		phase node.Phase
 		state node.State

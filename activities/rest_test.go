@@ -37,6 +37,7 @@ func (r *records) waits(id int64, left time.Duration) {
 }
 
 func TestAPauseInTemporalStandsInTheRowAndTheTimeStandsStill(t *testing.T) {
+	t.Parallel()
 	for _, what := range []node.PauseOf{node.PauseOfWorkflow, node.PauseOfActivity} {
 		for _, way := range []string{"reconciliation finds that it goes on", "its workflow looks"} {
 			t.Run(string(what)+", "+way, func(t *testing.T) {
@@ -79,6 +80,7 @@ func TestAPauseInTemporalStandsInTheRowAndTheTimeStandsStill(t *testing.T) {
 
 // No conductor works meanwhile, and the time for a decision does not pass.
 func TestTheTimeForADecisionStandsStillWhileItsWorkflowIsPaused(t *testing.T) {
+	t.Parallel()
 	r := newRecords(t)
 	id := r.begun().ID
 	r.do(r.ops.Hold, orchestrator.HoldInput{Operation: id, Seq: 2, Error: "no disk", Wait: time.Hour})
@@ -93,6 +95,7 @@ func TestTheTimeForADecisionStandsStillWhileItsWorkflowIsPaused(t *testing.T) {
 }
 
 func TestAnOperationThatIsPausedBeforeItBeganSaysSo(t *testing.T) {
+	t.Parallel()
 	r := newRecords(t)
 	id := r.deploying(node.Step{Interface: "deploy", Step: "write_image", State: node.StepPending}).ID
 	r.temporal.status = node.RunStatus{Known: true, Open: true, Pause: pausedAt(node.PauseOfWorkflow, time.Minute)}
@@ -105,6 +108,7 @@ func TestAnOperationThatIsPausedBeforeItBeganSaysSo(t *testing.T) {
 
 // The API's signal may not have arrived.
 func TestWhatIsAskedOfAPausedOperationUnpausesIt(t *testing.T) {
+	t.Parallel()
 	for ask, want := range map[node.Ask]bool{node.AskCancel: true, node.AskAbort: true, node.AskDelete: true, node.AskUnhold: true, node.AskPower: false} {
 		t.Run(string(ask), func(t *testing.T) {
 			r := newRecords(t)
@@ -119,6 +123,7 @@ func TestWhatIsAskedOfAPausedOperationUnpausesIt(t *testing.T) {
 }
 
 func TestAStepThatRunsEndsAndNoneIsBegunWhileTheWorkflowIsPaused(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, node.KindDeploy, node.Deploying, bmc.PowerOn, fakes, plan.Options{})
 	b.book.onSave = func(n int) {
 		if n == 1 {
@@ -134,6 +139,7 @@ func TestAStepThatRunsEndsAndNoneIsBegunWhileTheWorkflowIsPaused(t *testing.T) {
 
 // If the conductor of a step has died, Temporal retries the step, even while its workflow is paused.
 func TestAStepWhoseConductorDiedRestsWhileTheWorkflowIsPaused(t *testing.T) {
+	t.Parallel()
 	began := time.Now()
 	b := newBench(t, node.KindDeploy, node.Deploying, bmc.PowerOn, direct, plan.Options{})
 	b.book.op.Claim = node.Claim{Seq: 1} // of the same activity: another one would end the pause

@@ -17,6 +17,7 @@ import (
 )
 
 func TestErrorsAreRetriedByClass(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		err   error
 		final bool
@@ -44,6 +45,7 @@ func TestErrorsAreRetriedByClass(t *testing.T) {
 }
 
 func TestAStepFailsForGoodAfterItsLimit(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, node.KindPower, node.Active, bmc.PowerOn, fakes, plan.Options{Power: node.PowerOff})
 	b.machine.reads = func() error { return fault.New(fault.Unreachable, "connection reset") }
 	for i := 1; i <= conductor.StepLimit; i++ {
@@ -53,6 +55,7 @@ func TestAStepFailsForGoodAfterItsLimit(t *testing.T) {
 }
 
 func TestAnswersThatSayLaterAreNoFailuresForAWhile(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		kind    node.OperationKind
 		state   node.State
@@ -92,6 +95,7 @@ func TestAnswersThatSayLaterAreNoFailuresForAWhile(t *testing.T) {
 }
 
 func TestAPauseThatABMCAsksForIsNoLongerThanTheTimeForSuchAnswers(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, node.KindManage, node.Verifying, bmc.PowerOn, fakes, plan.Options{})
 	b.steps.Settings.BusyPatience = time.Minute
 	b.machine.reads = func() error { return bmc.Busy(time.Hour, "503") }
@@ -103,6 +107,7 @@ func TestAPauseThatABMCAsksForIsNoLongerThanTheTimeForSuchAnswers(t *testing.T) 
 }
 
 func TestAPanicIsAFailureOfItsStep(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, node.KindManage, node.Verifying, bmc.PowerOn, fakes, plan.Options{})
 	b.book.secrets = node.Secrets{"driver_info/redfish_password": "hunter2", "driver_info/other": "hunter"}
 	b.machine.reads = func() error { panic("no such key hunter2 in http://admin:pass@bmc/x") }
@@ -125,6 +130,7 @@ func TestAPanicIsAFailureOfItsStep(t *testing.T) {
 
 // A conductor without the right keys fails before any step has begun in which the failure could be recorded.
 func TestSecretsThatNeverOpenAreNotTriedForEver(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		kind  fault.Kind
 		tries int32

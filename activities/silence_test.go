@@ -25,6 +25,7 @@ func silence() error {
 }
 
 func TestSilenceOfABMCIsWaitedForAndThenFailsTheStep(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, node.KindManage, node.Verifying, bmc.PowerOn, fakes, plan.Options{})
 	b.steps.Settings.AwayTimeout = time.Hour
 	b.machine.reads = silence
@@ -67,6 +68,7 @@ func TestSilenceOfABMCIsWaitedForAndThenFailsTheStep(t *testing.T) {
 }
 
 func TestASlowBMCIsToldAsSlow(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, node.KindManage, node.Verifying, bmc.PowerOn, fakes, plan.Options{})
 	b.steps.Settings.AwayTimeout, b.steps.Settings.TellEvery = time.Hour, time.Nanosecond
 	var told []string
@@ -89,6 +91,7 @@ func TestASlowBMCIsToldAsSlow(t *testing.T) {
 
 // A power request that the BMC never answers is told as such while the effect is awaited, and when the step has failed.
 func TestAPowerRequestWithoutAnAnswerIsTold(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, node.KindPower, node.Active, bmc.PowerOff, fakes, plan.Options{Power: node.PowerOn})
 	b.steps.Settings.PowerTimeout = 100 * time.Millisecond
 	b.machine.within = 50 * time.Millisecond
@@ -124,6 +127,7 @@ func TestAPowerRequestWithoutAnAnswerIsTold(t *testing.T) {
 // A conductor that goes on with the request of an interrupted one does not know whether the BMC has answered it. The error counts
 // from when the request was sent.
 func TestWhoGoesOnWithAPowerRequestSaysThatItIsUnansweredOnlyIfItsAnswerWasAwaited(t *testing.T) {
+	t.Parallel()
 	for name, awaited := range map[string]bool{"who sent it was interrupted": false, "who sent it has awaited the answer": true} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, node.KindPower, node.Active, bmc.PoweringOn, fakes, plan.Options{Power: node.PowerOn})
@@ -149,6 +153,7 @@ func TestWhoGoesOnWithAPowerRequestSaysThatItIsUnansweredOnlyIfItsAnswerWasAwait
 }
 
 func TestOnlySilenceIsWaitedFor(t *testing.T) {
+	t.Parallel()
 	for name, err := range map[string]error{
 		"a wrong password":              fault.CodedAs(fault.Denied, fault.BMCWrongPassword, "401"),
 		"a refusal":                     fault.CodedAs(fault.Refused, fault.BMCRefuses, "400"),
@@ -172,6 +177,7 @@ func TestOnlySilenceIsWaitedFor(t *testing.T) {
 }
 
 func TestABMCIsBackAfterThreeGoodAnswersInARow(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, node.KindPower, node.Active, bmc.PowerOff, fakes, plan.Options{Power: node.PowerOn})
 	b.steps.Settings.AwayTimeout = time.Hour
 	reads := 0
@@ -200,6 +206,7 @@ func TestABMCIsBackAfterThreeGoodAnswersInARow(t *testing.T) {
 }
 
 func TestAnotherConductorThatGetsAnswersGoesOn(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, node.KindManage, node.Verifying, bmc.PowerOn, fakes, plan.Options{})
 	b.steps.Settings.AwayTimeout, b.book.hosts = time.Hour, hosts("c1", "c2")
 	b.machine.reads = silence
@@ -214,6 +221,7 @@ func TestAnotherConductorThatGetsAnswersGoesOn(t *testing.T) {
 }
 
 func TestANewPhaseBeginsTheTimeForSilenceAnew(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, node.KindDeploy, node.Deploying, bmc.PowerOn, direct, plan.Options{})
 	b.steps.Settings.AwayTimeout = time.Hour
 	long := time.Now().Add(-2 * time.Hour)
@@ -241,6 +249,7 @@ func TestANewPhaseBeginsTheTimeForSilenceAnew(t *testing.T) {
 
 // The BMC was silent long ago, has answered since while the step waits, and falls silent again.
 func TestEachSilenceHasItsOwnTime(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, node.KindPower, node.Active, bmc.PowerOff, fakes, plan.Options{Power: node.PowerOn})
 	b.steps.Settings.AwayTimeout, b.steps.Settings.PowerTimeout, b.book.hosts = time.Hour, 10*time.Hour, hosts("c1", "c2")
 	b.machine.answer = func(bmc.PowerRequest) (bool, error) { return false, nil } // it is accepted, and has no effect yet
@@ -296,6 +305,7 @@ func managed(t *testing.T, reach *conductor.Reach, number int, reads func() erro
 }
 
 func TestANetworkThatIsCutOffOnOurSideIsTold(t *testing.T) {
+	t.Parallel()
 	reach := &conductor.Reach{}
 	number := 0
 	manage := func(reads func() error) string {
@@ -311,6 +321,7 @@ func TestANetworkThatIsCutOffOnOurSideIsTold(t *testing.T) {
 }
 
 func TestAnIdleConductorAsksOthersBeforeItTakesItsNetworkForCutOff(t *testing.T) {
+	t.Parallel()
 	for name, others := range map[string]error{"they answer": nil, "they refuse": fault.New(fault.Denied, "401"), "they are silent": silence()} {
 		t.Run(name, func(t *testing.T) {
 			var asked []string
@@ -335,6 +346,7 @@ func TestAnIdleConductorAsksOthersBeforeItTakesItsNetworkForCutOff(t *testing.T)
 }
 
 func TestABMCIsAskedWithoutAClaim(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, node.KindManage, node.Verifying, bmc.PowerOn, fakes, plan.Options{})
 	require.NoError(t, b.steps.AskBMC(t.Context(), uuid))
 	b.machine.reads = silence
@@ -347,6 +359,7 @@ func TestABMCIsAskedWithoutAClaim(t *testing.T) {
 func isSilent(err error) bool { return fault.Is(err, fault.Unreachable) && fault.NoAnswer(err) }
 
 func TestASilentBMCIsAskedByOneAndTheOthersWaitWithoutASlot(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, node.KindManage, node.Verifying, bmc.PowerOn, fakes, plan.Options{})
 	b.steps.Settings.AwayTimeout = time.Hour
 	reads := 0
@@ -379,6 +392,7 @@ func TestASilentBMCIsAskedByOneAndTheOthersWaitWithoutASlot(t *testing.T) {
 }
 
 func TestAStepThatHasNotMetTheSilenceAsksAtOnce(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, node.KindManage, node.Verifying, bmc.PowerOn, fakes, plan.Options{})
 	b.steps.Settings.AwayTimeout = time.Hour
 	now := time.Now()
@@ -389,6 +403,7 @@ func TestAStepThatHasNotMetTheSilenceAsksAtOnce(t *testing.T) {
 }
 
 func TestAStepWhoseTimeIsOverFailsWithoutAskingAgain(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, node.KindManage, node.Verifying, bmc.PowerOn, fakes, plan.Options{})
 	b.steps.Settings.AwayTimeout = time.Hour
 	b.machine.reads = silence
@@ -403,6 +418,7 @@ func TestAStepWhoseTimeIsOverFailsWithoutAskingAgain(t *testing.T) {
 }
 
 func TestWatchingEndsWhenTheBMCStaysSilent(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, node.KindPower, node.Active, bmc.PowerOff, fakes, plan.Options{Power: node.PowerOn})
 	b.steps.Settings.AwayTimeout, b.steps.Settings.PowerTimeout, b.steps.Settings.PowerSettle = time.Hour, time.Hour, time.Hour
 	at, long := time.Now().UTC(), time.Now().Add(-time.Minute)

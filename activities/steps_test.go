@@ -14,6 +14,7 @@ import (
 )
 
 func TestAFakeDeployEndsPoweredOn(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, node.KindDeploy, node.Deploying, bmc.PowerOff, fakes, plan.Options{})
 	r, err := b.run()
 	require.NoError(t, err)
@@ -28,6 +29,7 @@ func TestAFakeDeployEndsPoweredOn(t *testing.T) {
 }
 
 func TestASupersededClaimTouchesNothing(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, node.KindPower, node.Active, bmc.PowerOn, fakes, plan.Options{Power: node.PowerOff})
 	// A newer attempt takes the claim right before the request is sent.
 	b.book.onSave = func(n int) {
@@ -46,6 +48,7 @@ func TestASupersededClaimTouchesNothing(t *testing.T) {
 }
 
 func TestACancelBetweenStepsStopsThere(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, node.KindPower, node.Active, bmc.PowerOn, fakes, plan.Options{Power: node.Rebooting})
 	b.machine.answer = func(r bmc.PowerRequest) (bool, error) {
 		b.book.mu.Lock()
@@ -60,6 +63,7 @@ func TestACancelBetweenStepsStopsThere(t *testing.T) {
 }
 
 func TestAnAgentThatCouldNotInspectFailsTheInspection(t *testing.T) {
+	t.Parallel()
 	inband := map[string]string{"deploy": "direct", "inspect": "agent", "boot": "fake", "network": "noop"}
 	now := time.Now()
 	for name, c := range map[string]struct {

@@ -14,6 +14,7 @@ import (
 )
 
 func TestAWorkflowIsToldOfAStepThatLasts(t *testing.T) {
+	t.Parallel()
 	told := make(chan conductor.StepsUpdate, 10)
 	b := newBench(t, node.KindManage, node.Verifying, bmc.PowerOff, map[string]string{"power": "redfish", "management": "redfish"}, plan.Options{})
 	tell := func(_ context.Context, workflowID, _ string, what conductor.StepsUpdate) error {

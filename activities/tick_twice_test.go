@@ -98,6 +98,7 @@ func (r *records) begun() *node.Operation {
 // Every part of a reconciliation runs twice on a real database, and the second time changes nothing. It only repeats what
 // it sends to a workflow until that has acted on it: a start, a cancel or a signal to look again.
 func TestEveryPartOfATickMayRunTwice(t *testing.T) {
+	t.Parallel()
 	open := node.RunStatus{Known: true, Open: true}
 	cases := map[string]struct {
 		prepare func(r *records)

@@ -137,6 +137,7 @@ func (r *records) picture(id int64) picture {
 // Every activity that uses only the database runs twice on a real one. The second time changes nothing and returns the
 // same.
 func TestEveryActivityOfTheDatabaseMayRunTwice(t *testing.T) {
+	t.Parallel()
 	pending := node.Step{Interface: "deploy", Step: "write_image", State: node.StepPending, Source: node.SourceAgent}
 	begun := func(r *records, steps ...node.Step) int64 {
 		o := r.deploying(steps...)

@@ -62,6 +62,7 @@ func (p *page) SetUndo(_ context.Context, _ int64, _ string, undo []node.Undo, w
 }
 
 func TestADeployThatBeganEndsPoweredOffWhateverItsStepsLeft(t *testing.T) {
+	t.Parallel()
 	now := time.Now()
 	for name, c := range map[string]struct {
 		kind  node.OperationKind
@@ -93,6 +94,7 @@ func TestADeployThatBeganEndsPoweredOffWhateverItsStepsLeft(t *testing.T) {
 }
 
 func TestAnUndoTouchesNoNodeInMaintenanceUnlessSomebodyEndsItsOperation(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		paused  bool
 		asked   node.Ask
@@ -121,6 +123,7 @@ func TestAnUndoTouchesNoNodeInMaintenanceUnlessSomebodyEndsItsOperation(t *testi
 }
 
 func TestAnUndoThatMaintenanceOvertakesTouchesNothing(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		asked  node.Ask
 		paused bool
@@ -147,6 +150,7 @@ func TestAnUndoThatMaintenanceOvertakesTouchesNothing(t *testing.T) {
 
 // A conductor dies right after it has requested power off, and the server switches off slowly.
 func TestAnUndoThatGoesOnElsewhereSwitchesOffOnce(t *testing.T) {
+	t.Parallel()
 	owing := func(b *bench) { b.book.node.Owed = []node.Undo{node.UndoPowerOff} }
 	run := func(b *bench) error { _, err := b.run(); return err }
 	for name, c := range map[string]struct {
@@ -190,6 +194,7 @@ func TestAnUndoThatGoesOnElsewhereSwitchesOffOnce(t *testing.T) {
 }
 
 func TestAPowerOffIsNotOwedOnceTheServerMayNotBeSwitchedOff(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, node.KindUndo, node.Manageable, bmc.PowerOn, fakes, plan.Options{})
 	b.book.node.Owed, b.book.node.DisablePowerOff = []node.Undo{node.UndoPowerOff}, true
 	_, err := b.run()
@@ -199,6 +204,7 @@ func TestAPowerOffIsNotOwedOnceTheServerMayNotBeSwitchedOff(t *testing.T) {
 }
 
 func TestUndoLeavesTheServerOffWithoutMediaAndMayRunTwice(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, node.KindDeploy, node.Deploying, bmc.PowerOn, direct, plan.Options{})
 	_, err := b.run()
 	require.NoError(t, err)
@@ -212,6 +218,7 @@ func TestUndoLeavesTheServerOffWithoutMediaAndMayRunTwice(t *testing.T) {
 }
 
 func TestUndoWaitsForAServerThatIsAboutToComeUp(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		comes bool // before PowerSettle is over
 		want  []bmc.PowerRequest
@@ -237,6 +244,7 @@ func TestUndoWaitsForAServerThatIsAboutToComeUp(t *testing.T) {
 }
 
 func TestAnUndoOfAConductorThatStopsGoesOnElsewhere(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, node.KindDeploy, node.Deploying, bmc.PowerOn, direct, plan.Options{})
 	b.book.op.Undo = []node.Undo{node.UndoPowerOff}
 	stop := make(chan struct{})
@@ -253,6 +261,7 @@ func TestAnUndoOfAConductorThatStopsGoesOnElsewhere(t *testing.T) {
 
 // Whoever tries an undo next must not take the conductor for lost whose try has failed.
 func TestATryOfAnUndoThatFailsIsRecorded(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, node.KindDeploy, node.Deploying, bmc.PowerOn, direct, plan.Options{})
 	b.book.op.Undo = []node.Undo{node.UndoPowerOff}
 	b.machine.answer = func(bmc.PowerRequest) (bool, error) { return false, fault.New(fault.Busy, "later") }

@@ -96,6 +96,7 @@ func vendorBench(t *testing.T, method string, args map[string]any) (*bench, *lis
 }
 
 func TestARawCommandAndARestartOfTheBMCAreSentAtMostOnce(t *testing.T) {
+	t.Parallel()
 	for method, c := range map[string]struct {
 		args    map[string]any
 		command string
@@ -125,6 +126,7 @@ func TestARawCommandAndARestartOfTheBMCAreSentAtMostOnce(t *testing.T) {
 }
 
 func TestABMCIsRestartedWarmOrCold(t *testing.T) {
+	t.Parallel()
 	for _, warm := range []bool{true, false} {
 		b, l := vendorBench(t, node.StepResetBMC, map[string]any{"warm": warm})
 		_, err := b.run()
@@ -134,6 +136,7 @@ func TestABMCIsRestartedWarmOrCold(t *testing.T) {
 }
 
 func TestVirtualDrivesAreEmptied(t *testing.T) {
+	t.Parallel()
 	b, l := vendorBench(t, node.StepEjectMedia, map[string]any{"boot_device": "cd"})
 	_, err := b.run()
 	require.NoError(t, err)
@@ -143,6 +146,7 @@ func TestVirtualDrivesAreEmptied(t *testing.T) {
 var alerts = map[string]any{"Destination": "https://listener/events", "Context": "mine"}
 
 func TestASubscriptionIsCreatedOnceAlsoIfTheAnswerIsLost(t *testing.T) {
+	t.Parallel()
 	b, l := vendorBench(t, node.StepCreateSubscription, alerts)
 	before := l.add(node.SubscriptionOf(alerts)) // somebody's, that looks the same
 	l.answer = fault.New(fault.Unreachable, "node: %w", fault.NoAnswerError("no answer in time"))
@@ -162,6 +166,7 @@ func TestASubscriptionIsCreatedOnceAlsoIfTheAnswerIsLost(t *testing.T) {
 }
 
 func TestASubscriptionThatWasNotCreatedIsCreatedByTheNextAttempt(t *testing.T) {
+	t.Parallel()
 	b, l := vendorBench(t, node.StepCreateSubscription, alerts)
 	s := &b.book.op.Steps[0]
 	s.State, s.Issued = node.StepRunning, &node.Issued{At: time.Now(), Command: bmc.NameSubscribe}
@@ -173,6 +178,7 @@ func TestASubscriptionThatWasNotCreatedIsCreatedByTheNextAttempt(t *testing.T) {
 }
 
 func TestASubscriptionThatIsGoneAfterItsDeletionWasSentIsDeleted(t *testing.T) {
+	t.Parallel()
 	b, _ := vendorBench(t, node.StepDeleteSubscription, map[string]any{"id": "a"})
 	_, err := b.run()
 	require.True(t, final(err))
@@ -189,6 +195,7 @@ func TestASubscriptionThatIsGoneAfterItsDeletionWasSentIsDeleted(t *testing.T) {
 }
 
 func TestSubscriptionsAreReadWithoutSecrets(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, node.KindPower, node.Active, bmc.PowerOn, direct, plan.Options{})
 	read := func(in conductor.ReadInput) (out node.BMCReading, err error) {
 		var s testsuite.WorkflowTestSuite

@@ -121,6 +121,7 @@ func (r *rig) on() {
 }
 
 func TestASlowPowerChangeTellsWhatTheBMCSays(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, sim.Config{}, node.KindPower, node.Active, "", powerStep("off"))
 	r.on()
 	r.faults(`{"kind":"slow_power","delay":"1h"}`)
@@ -159,6 +160,7 @@ func TestASlowPowerChangeTellsWhatTheBMCSays(t *testing.T) {
 }
 
 func TestALostPowerRequestTellsUntilItHasTakenEffect(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, sim.Config{}, node.KindPower, node.Active, "", powerStep("off"))
 	r.on()
 	r.faults(`{"kind":"lost_power"}`)
@@ -179,6 +181,7 @@ func TestALostPowerRequestTellsUntilItHasTakenEffect(t *testing.T) {
 }
 
 func TestABMCThatStopsAnsweringIsToldWithTheLastThatItSaid(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, sim.Config{}, node.KindPower, node.Active, "", powerStep("off"))
 	r.on()
 	r.faults(`{"kind":"lost_power"}`)
@@ -202,6 +205,7 @@ func TestABMCThatStopsAnsweringIsToldWithTheLastThatItSaid(t *testing.T) {
 }
 
 func TestAnAgentThatDoesNotCallIsToldWithTheBoot(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, sim.Config{}, node.KindDeploy, node.Deploying, "", node.Step{Interface: "deploy", Step: "deploy", Source: node.SourceDriver, State: node.StepPending})
 	r.faults(`{"kind":"no_agent"}`)
 	before := time.Now().UTC()
@@ -261,6 +265,7 @@ func agentAPI(t *testing.T, b func() *book) (url string, calls chan struct{}) {
 // The agent calls once, then takes connections and never answers. That is told while it is asked, while another try is waited for, and
 // by another conductor.
 func TestAnAgentThatHangsIsTold(t *testing.T) {
+	t.Parallel()
 	var r *rig
 	api, calls := agentAPI(t, func() *book { return r.book })
 	r = newRig(t, sim.Config{NoInspection: true}, node.KindDeploy, node.Deploying, api,
@@ -299,6 +304,7 @@ func TestAnAgentThatHangsIsTold(t *testing.T) {
 
 // An agent that answers, but not the request that sends its command, is not lost: the step does not promise to begin anew.
 func TestACommandThatIsNotTakenIsToldAsSuch(t *testing.T) {
+	t.Parallel()
 	var r *rig
 	api, calls := agentAPI(t, func() *book { return r.book })
 	r = newRig(t, sim.Config{NoInspection: true}, node.KindDeploy, node.Deploying, api,
@@ -329,6 +335,7 @@ func TestACommandThatIsNotTakenIsToldAsSuch(t *testing.T) {
 }
 
 func TestTheWritingOfAnImageTellsHowMuchIsDone(t *testing.T) {
+	t.Parallel()
 	image := make([]byte, 1<<20)
 	sum := sha256.Sum256(image)
 	for name, c := range map[string]struct {

@@ -19,6 +19,7 @@ import (
 )
 
 func TestBasicAuth(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "htpasswd")
 	write := func(user, password string) {
 		hash, err := bcrypt.GenerateFromPassword([]byte(password), bcrypt.MinCost)
@@ -59,6 +60,7 @@ func TestBasicAuth(t *testing.T) {
 
 // A client can't get more guesses by sending another address in a header.
 func TestGuessesOfPasswordsAreThrottledAndLogged(t *testing.T) {
+	t.Parallel()
 	hash, err := bcrypt.GenerateFromPassword([]byte("right"), bcrypt.MinCost)
 	require.NoError(t, err)
 	file := filepath.Join(t.TempDir(), "htpasswd")
@@ -82,6 +84,7 @@ func TestGuessesOfPasswordsAreThrottledAndLogged(t *testing.T) {
 }
 
 func TestAuthSettingsAreChecked(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "htpasswd")
 	require.NoError(t, os.WriteFile(file, []byte("alice:plain-secret\n"), 0o600))
 	for name, a := range map[string]api.Auth{

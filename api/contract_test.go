@@ -16,6 +16,7 @@ import (
 
 // Clients know verbs, states and kinds from openapi.yaml, so it must have all of them.
 func TestTheContractNamesEveryVerbStateAndKind(t *testing.T) {
+	t.Parallel()
 	doc, err := apitest.Contract()
 	require.NoError(t, err)
 	var verbs, states, kinds, power []any
@@ -46,6 +47,7 @@ func TestTheContractNamesEveryVerbStateAndKind(t *testing.T) {
 var ginParameter = regexp.MustCompile(`:(\w+)`)
 
 func TestRoutesAreThoseOfTheContract(t *testing.T) {
+	t.Parallel()
 	doc, err := apitest.Contract()
 	require.NoError(t, err)
 	var described, served []string

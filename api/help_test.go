@@ -26,6 +26,7 @@ func codes() (out []fault.Code) {
 }
 
 func TestTheContractHasTheTableOfCodes(t *testing.T) {
+	t.Parallel()
 	doc, err := apitest.Contract()
 	require.NoError(t, err)
 	schema := doc.Components.Schemas["Code"].Value
@@ -47,6 +48,7 @@ func TestTheContractHasTheTableOfCodes(t *testing.T) {
 // Every route gets requests of the kinds that any route may refuse. Each refusal has a code
 // of the table.
 func TestEveryRouteRefusesWithACode(t *testing.T) {
+	t.Parallel()
 	bare, err := api.New(api.Config{Store: stubStore{}, Operations: &apitest.Operations{}, Drivers: apitest.Drivers{}})
 	require.NoError(t, err)
 	b := apitest.New(t)
@@ -82,6 +84,7 @@ func TestEveryRouteRefusesWithACode(t *testing.T) {
 }
 
 func TestHelpNamesWhatWouldWork(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	ask := func(name, target string, status int) apitest.Refusal {
 		t.Helper()
@@ -135,6 +138,7 @@ func TestHelpNamesWhatWouldWork(t *testing.T) {
 
 // Every request that help names is one of the API's: the bench checks each against the contract.
 func TestEveryActionIsARequestOfTheContract(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	b.Enrolled("n1")
 	b.Post("/temper/v1/webhooks", map[string]any{"name": "chat", "url": "https://example.org/hook", "secret": "whsec_" + strings.Repeat("a", 32)}).Is(201)

@@ -14,6 +14,7 @@ import (
 // Every route with a body refuses bodies that are no JSON, too deep, too large or of the
 // wrong shape, and changes nothing.
 func TestHostileBodies(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	uuid := b.In("n1", node.Manageable)
 	b.Post("/v1/ports", map[string]any{"node_uuid": uuid, "address": apitest.MAC, "name": "eth0"}).Is(201)
@@ -51,6 +52,7 @@ func TestHostileBodies(t *testing.T) {
 }
 
 func TestHostilePaths(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	b.Enrolled("n1")
 	for _, ident := range []string{"%00", "a%20b", "%2e%2e%2f", "'%3b--", "%ff%fe", strings.Repeat("a", 300), "{1be26c0b-03f2-4d2e-ae87-c02d7f33c123}", "$(id)", "%F0%9F%92%A9"} {

@@ -12,6 +12,7 @@ import (
 )
 
 func TestRequestsAreNamedAndCounted(t *testing.T) {
+	t.Parallel()
 	registry := prometheus.NewRegistry()
 	b := apitest.New(t, func(c *api.Config) { c.Metrics = registry })
 	id := b.At(107, "GET", "/v1/nodes/a", nil).Header
@@ -38,6 +39,7 @@ func TestRequestsAreNamedAndCounted(t *testing.T) {
 
 // Clients that are not logged in must not be able to create any number of time series.
 func TestInventedMethodsAreCountedAsOne(t *testing.T) {
+	t.Parallel()
 	registry := prometheus.NewRegistry()
 	b := apitest.New(t, func(c *api.Config) { c.Metrics = registry })
 	for i := range 50 {

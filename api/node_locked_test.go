@@ -80,6 +80,7 @@ func (p *patient) power(ident, target string) {
 func target(word string) map[string]any { return map[string]any{"target": word} }
 
 func TestPowerRequestsBackToBackAreAllAccepted(t *testing.T) {
+	t.Parallel()
 	p := newPatient(t, nil)
 	p.In("n1", node.Active)
 	p.power("n1", "power on")
@@ -95,6 +96,7 @@ func TestPowerRequestsBackToBackAreAllAccepted(t *testing.T) {
 
 // What Ironic's clients do right after they have changed the power: each request waits until that is over.
 func TestRequestsRightAfterAPowerRequestAreAccepted(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		in           node.State
 		method, path string
@@ -154,6 +156,7 @@ func TestRequestsRightAfterAPowerRequestAreAccepted(t *testing.T) {
 
 // Whatever the end of the operation does not change is refused at once, and so is what meets a long operation.
 func TestOnlyAShortLockIsWaitedFor(t *testing.T) {
+	t.Parallel()
 	p := newPatient(t, nil)
 	other := p.In("n2", node.Active)
 	taken := "22222222-2222-4222-8222-222222222222"
@@ -186,6 +189,7 @@ func TestOnlyAShortLockIsWaitedFor(t *testing.T) {
 }
 
 func TestAnOperationThatIsAboutToCloseIsWaitedFor(t *testing.T) {
+	t.Parallel()
 	p := newPatient(t, nil)
 	p.In("n1", node.Cleaning)
 	p.SQL(`UPDATE operations SET steps = (SELECT jsonb_agg(s || '{"state":"done"}') FROM jsonb_array_elements(steps) s)`)
@@ -198,6 +202,7 @@ func TestAnOperationThatIsAboutToCloseIsWaitedFor(t *testing.T) {
 }
 
 func TestRequestsWaitInOrder(t *testing.T) {
+	t.Parallel()
 	p := newPatient(t, nil)
 	p.In("n1", node.Active)
 	p.power("n1", "power on")
@@ -215,6 +220,7 @@ func TestRequestsWaitInOrder(t *testing.T) {
 }
 
 func TestTwoProcessesHearOfEachOther(t *testing.T) {
+	t.Parallel()
 	one := newPatient(t, nil)
 	two := newPatient(t, one.Bench)
 	one.In("n1", node.Active)
@@ -234,6 +240,7 @@ func TestTwoProcessesHearOfEachOther(t *testing.T) {
 }
 
 func TestARequestThatHasWaitedInVainIsRefused(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t, func(c *api.Config) { c.NodeLockedWait = 50 * time.Millisecond }).WithConductors()
 	uuid := b.In("n1", node.Available)
 	b.SQL(`UPDATE nodes SET resource_class = 'gold', power_state = 'power off' WHERE uuid = $1`, uuid)
@@ -247,6 +254,7 @@ func TestARequestThatHasWaitedInVainIsRefused(t *testing.T) {
 }
 
 func TestAClientThatHangsUpStopsWaiting(t *testing.T) {
+	t.Parallel()
 	p := newPatient(t, nil)
 	p.In("n1", node.Active)
 	p.power("n1", "power on")
@@ -262,6 +270,7 @@ func TestAClientThatHangsUpStopsWaiting(t *testing.T) {
 
 // A request that is sent again while it waits is one request.
 func TestARequestWithAKeyMayBeSentAgainWhileItWaits(t *testing.T) {
+	t.Parallel()
 	p := newPatient(t, nil)
 	p.In("n1", node.Active)
 	p.power("n1", "power on")
@@ -276,6 +285,7 @@ func TestARequestWithAKeyMayBeSentAgainWhileItWaits(t *testing.T) {
 }
 
 func TestMoreThanAHundredDoNotWait(t *testing.T) {
+	t.Parallel()
 	p := newPatient(t, nil)
 	p.In("n1", node.Active)
 	p.power("n1", "power on")
@@ -291,6 +301,7 @@ func TestMoreThanAHundredDoNotWait(t *testing.T) {
 
 // Requests that meet no lock cost nothing more: nobody listens, and no writer notifies.
 func TestNothingIsListenedForWithoutALock(t *testing.T) {
+	t.Parallel()
 	p := newPatient(t, nil)
 	for i := range 3 {
 		p.In(fmt.Sprint("n", i), node.Active)

@@ -28,6 +28,7 @@ func browse(b *apitest.Bench, method, host, path, body string, header ...string)
 // A web page in a browser on the operator's machine can reach an API on loopback that has
 // no login.
 func TestAWebPageCanNotUseTheAPI(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t, func(c *api.Config) { c.Listen, c.AllowedHosts = "127.0.0.1:6385", []string{"temper.example"} }).WithConductors()
 	const here, made = "127.0.0.1:6385", `{"driver":"fake-hardware"}`
 	page := []string{"Origin", "https://evil.example", "Sec-Fetch-Site", "cross-site"}
@@ -51,6 +52,7 @@ func TestAWebPageCanNotUseTheAPI(t *testing.T) {
 
 // A lookup is a GET, and the first client gets the token of the agent.
 func TestAWebPageCanNotLookUpAnAgent(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	uuid := b.WaitingWithPort("n1")
 	path := "/v1/lookup?addresses=" + apitest.MAC

@@ -22,6 +22,7 @@ func orphaned(t *testing.T) *apitest.Bench {
 
 // None of this needs a conductor, an orchestrator or Temporal.
 func TestWhatNobodyWorksOnIsEndedFromTheDatabaseAlone(t *testing.T) {
+	t.Parallel()
 	b := orphaned(t)
 	begun := func(name string) {
 		b.SQL(`UPDATE operations SET claim_seq = 4, claim_attempt = 2, undo = '["eject media"]', steps = jsonb_set(steps, '{1,started_at}', '"2026-01-01T00:00:00Z"')
@@ -87,6 +88,7 @@ func TestWhatNobodyWorksOnIsEndedFromTheDatabaseAlone(t *testing.T) {
 }
 
 func TestWhatSomebodyWorksOnIsAsked(t *testing.T) {
+	t.Parallel()
 	b := orphaned(t)
 	b.In("busy", node.Deploying)
 	b.Kill("c2")
@@ -100,6 +102,7 @@ func TestWhatSomebodyWorksOnIsAsked(t *testing.T) {
 // No conductor works on a step that is put off, so the request waits for nobody. But conductors are alive, so the workflow
 // does the undo and ends the operation.
 func TestAnOperationWhoseStepIsPutOffIsEndedFromEveryState(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	for name, c := range map[string]struct {
 		in   node.State

@@ -12,6 +12,7 @@ import (
 )
 
 func TestANodeThatNobodyCoversIsShownInMaintenance(t *testing.T) {
+	t.Parallel()
 	metrics := prometheus.NewRegistry()
 	b := apitest.New(t, func(c *api.Config) { c.Metrics = metrics })
 	i := b.Conductor("c1", "", "fake-hardware")
@@ -51,6 +52,7 @@ func TestANodeThatNobodyCoversIsShownInMaintenance(t *testing.T) {
 }
 
 func TestQuarantineGrantsNothingThatMaintenanceDoes(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t)
 	i := b.Conductor("c1", "", "fake-hardware")
 	b.In("n1", "active")

@@ -13,6 +13,7 @@ import (
 )
 
 func TestRescueNeedsAPassword(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	b.In("n1", node.Active)
 	for _, password := range []any{nil, "", " \t"} {
@@ -26,6 +27,7 @@ func TestRescueNeedsAPassword(t *testing.T) {
 
 // What is kept of a rescue password is a hash, as a sealed argument of a step.
 func TestOfARescuePasswordOnlyASealedHashIsKept(t *testing.T) {
+	t.Parallel()
 	for name, ask := range map[string]func(b *apitest.Bench){
 		"Ironic's request": func(b *apitest.Bench) {
 			b.Put("/v1/nodes/n1/states/provision", map[string]any{"target": "rescue", "rescue_password": "hunter2"}).Is(202)
@@ -61,6 +63,7 @@ func TestOfARescuePasswordOnlyASealedHashIsKept(t *testing.T) {
 
 // A retry of a rescue whose password is deleted would lock everybody out.
 func TestARescueThatHasSucceededIsNotRetried(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	uuid := b.Enrolled("n1")
 	b.Patch("/v1/nodes/n1", apitest.Add("/rescue_interface", "agent")).Is(200)

@@ -14,6 +14,7 @@ import (
 type stubStore struct{ api.Store }
 
 func TestAPanicIsAnswered(t *testing.T) {
+	t.Parallel()
 	server, err := api.New(api.Config{Store: stubStore{}, Operations: &apitest.Operations{}, Drivers: apitest.Drivers{}})
 	require.NoError(t, err)
 	b := &apitest.Bench{T: t, Handler: server.Handler()}

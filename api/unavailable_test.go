@@ -16,6 +16,7 @@ import (
 )
 
 func TestTheDatabaseAway(t *testing.T) {
+	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	require.NoError(t, l.Close()) // now nothing listens on the port
@@ -35,6 +36,7 @@ func TestTheDatabaseAway(t *testing.T) {
 }
 
 func TestNoConductorIsToldFromTheDatabaseAway(t *testing.T) {
+	t.Parallel()
 	core, lines := observer.New(zap.InfoLevel)
 	b := apitest.New(t, func(c *api.Config) { c.Log = zap.New(core) })
 	require.Equal(t, "Resource temporarily unavailable, please retry. "+fault.NoConductorAlive.Meaning(), b.Post("/v1/nodes", map[string]any{"driver": "redfish"}).Fails(503))

@@ -34,6 +34,7 @@ func uncovered(t *testing.T, others bool) *apitest.Bench {
 
 // Sends every GET of the contract, except those that need a conductor and the stream.
 func TestEveryGETIsAnsweredWithoutAConductor(t *testing.T) {
+	t.Parallel()
 	doc, err := apitest.Contract()
 	require.NoError(t, err)
 	b := uncovered(t, false)
@@ -83,6 +84,7 @@ func TestEveryGETIsAnsweredWithoutAConductor(t *testing.T) {
 }
 
 func TestWhatNeedsNoHardwareNeedsNoConductor(t *testing.T) {
+	t.Parallel()
 	for name, others := range map[string]bool{"there is none": false, "none has the driver": true} {
 		t.Run(name, func(t *testing.T) {
 			b := uncovered(t, others)
@@ -119,6 +121,7 @@ func TestWhatNeedsNoHardwareNeedsNoConductor(t *testing.T) {
 }
 
 func TestWhatNeedsAConductorIsRefusedAtOnce(t *testing.T) {
+	t.Parallel()
 	for name, others := range map[string]bool{"there is none": false, "none has the driver": true} {
 		t.Run(name, func(t *testing.T) {
 			b := uncovered(t, others)
@@ -165,6 +168,7 @@ func TestWhatNeedsAConductorIsRefusedAtOnce(t *testing.T) {
 }
 
 func TestQuarantineByVersion(t *testing.T) {
+	t.Parallel()
 	b := uncovered(t, true)
 	b.Conductor("far", "mars", "fake-hardware")
 	b.Post("/v1/nodes", map[string]any{"driver": "fake-hardware", "name": "covered", "conductor_group": "mars"}).Is(201)

@@ -15,6 +15,7 @@ const (
 )
 
 func TestVersionNegotiation(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t)
 	for name, c := range map[string]struct {
 		header http.Header
@@ -61,6 +62,7 @@ func TestVersionNegotiation(t *testing.T) {
 func canonical(h string) string { return http.CanonicalHeaderKey(h) }
 
 func TestPathsAsIronicTakesThem(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	uuid := b.Enrolled("n1")
 	for _, path := range []string{"/v1/nodes/" + uuid, "/nodes/" + uuid, "/v1/nodes/" + uuid + "/", "/nodes/n1/", "/v1/nodes/n1.json", "/nodes/" + uuid + ".json"} {
@@ -73,6 +75,7 @@ func TestPathsAsIronicTakesThem(t *testing.T) {
 }
 
 func TestEndpointsOfNewerVersionsAreNotThere(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	b.Enrolled("n1")
 	for path, first := range map[string]int{

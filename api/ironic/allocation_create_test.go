@@ -13,6 +13,7 @@ import (
 )
 
 func TestAllocationsThatAreRefused(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	offeredNode(b, "n1", "gold")
 	taken := allocate(b, map[string]any{"resource_class": "gold", "name": "web"})["uuid"]
@@ -58,6 +59,7 @@ func TestAllocationsThatAreRefused(t *testing.T) {
 }
 
 func TestBackfill(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	n1 := offeredNode(b, "n1", "gold", "CUSTOM_A")
 	instance := uuid.NewString()
@@ -79,6 +81,7 @@ func TestBackfill(t *testing.T) {
 }
 
 func TestDedicatedNodes(t *testing.T) {
+	t.Parallel()
 	for dedicated, want := range map[bool]int{true: 1, false: 2} {
 		b := apitest.New(t, func(c *api.Config) { c.DedicatedNodes = dedicated }).WithConductors()
 		offeredNode(b, "n1", "gold")

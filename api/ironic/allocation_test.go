@@ -32,6 +32,7 @@ func allocate(b *apitest.Bench, body map[string]any) map[string]any {
 }
 
 func TestAllocationFromRequestToDelete(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	n1 := offeredNode(b, "n1", "gold", "CUSTOM_A", "CUSTOM_B")
 	offeredNode(b, "n2", "tin")
@@ -72,6 +73,7 @@ func TestAllocationFromRequestToDelete(t *testing.T) {
 // Versions as in Ironic's webapi history: allocations 1.52, PATCH 1.57,
 // backfill 1.58, owner 1.60.
 func TestAllocationsByVersion(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	offeredNode(b, "n1", "gold")
 	id := allocate(b, map[string]any{"resource_class": "gold"})["uuid"].(string)
@@ -97,6 +99,7 @@ func TestAllocationsByVersion(t *testing.T) {
 }
 
 func TestAnAllocationInUseStays(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	n1 := offeredNode(b, "n1", "gold")
 	id := allocate(b, map[string]any{"resource_class": "gold"})["uuid"].(string)
@@ -125,6 +128,7 @@ func TestAnAllocationInUseStays(t *testing.T) {
 }
 
 func TestADeployInMaintenanceOnPurpose(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	const trait = "CUSTOM_MAINTENANCE"
 	n1 := offeredNode(b, "n1", "gold")

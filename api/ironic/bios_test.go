@@ -9,6 +9,7 @@ import (
 )
 
 func TestBIOSSettingsAreReadingsOfTheDatabase(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	id := b.Enrolled("n1")
 	const path = "/v1/nodes/n1/bios"

@@ -9,6 +9,7 @@ import (
 )
 
 func TestNoDriverSetsTheBootModeYet(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	b.Enrolled("n1")
 	const mode, secure = "/v1/nodes/n1/states/boot_mode", "/v1/nodes/n1/states/secure_boot"

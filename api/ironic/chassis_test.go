@@ -13,6 +13,7 @@ import (
 )
 
 func TestChassis(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	body := b.At(1, "POST", "/v1/chassis", map[string]any{"description": "rack 1", "extra": map[string]any{"a": 1}}).Is(201)
 	id := body["uuid"].(string)
@@ -45,6 +46,7 @@ func TestChassis(t *testing.T) {
 }
 
 func TestNodesInAChassis(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	id := b.Post("/v1/chassis", map[string]any{}).Is(201)["uuid"].(string)
 	b.Enrolled("n1")

@@ -12,6 +12,7 @@ import (
 )
 
 func TestConductors(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	old := b.Conductor("c3", "far", "redfish")
 	all := b.Get("/v1/conductors").Is(200)["conductors"].([]any)

@@ -25,6 +25,7 @@ func held(b *apitest.Bench, conductor node.Host, uuid, address string) int64 {
 }
 
 func TestConsole(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t)
 	first := node.Host{Name: "c1", Incarnation: b.Conductor("c1", "", "ipmi")}
 	second := node.Host{Name: "c2", Incarnation: b.Conductor("c2", "", "ipmi")}
@@ -72,6 +73,7 @@ func TestConsole(t *testing.T) {
 
 // A node whose driver has no console can't have it enabled, and loses it with the interface.
 func TestConsoleOfOtherInterfaces(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t)
 	b.Conductor("c1", "", "ipmi", "redfish", "fake-hardware")
 	none := map[string]any{"console_enabled": false, "console_info": nil}

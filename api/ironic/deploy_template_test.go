@@ -22,6 +22,7 @@ func biosStep(priority any) map[string]any {
 }
 
 func TestDeployTemplates(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	body := b.Post(templates, map[string]any{"name": "CUSTOM_HT", "steps": []any{biosStep("150")}, "extra": map[string]any{"a": 1}}).Is(201)
 	id := body["uuid"].(string)
@@ -55,6 +56,7 @@ func TestDeployTemplates(t *testing.T) {
 }
 
 func TestAStepWhoseNameLooksLikeASecretKeepsItsArguments(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	step := func(name string) map[string]any {
 		return map[string]any{"interface": "bios", "step": name, "priority": 10, "args": map[string]any{"user": "me", "password": "hunter2"}}
@@ -72,6 +74,7 @@ func TestAStepWhoseNameLooksLikeASecretKeepsItsArguments(t *testing.T) {
 }
 
 func TestDeployTemplatesAreRefused(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	id := b.Post(templates, map[string]any{"name": "CUSTOM_A", "steps": []any{biosStep(1)}}).Is(201)["uuid"].(string)
 	for name, c := range map[string]struct {
@@ -111,6 +114,7 @@ func TestDeployTemplatesAreRefused(t *testing.T) {
 }
 
 func TestADeployRunsTheStepsOfTemplates(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	b.In("n1", node.Available)
 	b.Post(templates, map[string]any{"name": "CUSTOM_HT", "steps": []any{biosStep(150)}}).Is(201)
@@ -142,6 +146,7 @@ func TestADeployRunsTheStepsOfTemplates(t *testing.T) {
 }
 
 func TestTemplatesThatDoNotFitTheNode(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	b.In("n1", node.Available)
 	b.Put("/v1/nodes/n1/traits", map[string]any{"traits": []string{"CUSTOM_A", "CUSTOM_B"}}).Is(204)

@@ -12,6 +12,7 @@ import (
 )
 
 func TestDrivers(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t)
 	require.Equal(t, []any{}, b.Get("/v1/drivers").Is(200)["drivers"], "nothing is ready yet")
 	b.WithConductors()
@@ -43,6 +44,7 @@ func TestDrivers(t *testing.T) {
 }
 
 func TestThePropertiesOfLogicalDisks(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	const path = "/v1/drivers/fake-hardware/raid/logical_disk_properties"
 	names := slices.Sorted(maps.Keys(b.Get(path).Is(200)))
@@ -78,6 +80,7 @@ var tiny = func() node.HardwareType {
 }()
 
 func TestADriverThatLacksSomethingSaysSo(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t)
 	b.Conductor("c1", "", tiny.Name)
 	require.Equal(t, map[string]any{"tiny_address": "Where it is."}, b.Get("/v1/drivers/tiny/properties").Is(200))

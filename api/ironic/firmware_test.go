@@ -9,6 +9,7 @@ import (
 )
 
 func TestFirmwareComponentsAreReadingsOfTheDatabase(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	b.Enrolled("n1")
 	b.Kill("c1", "c2")

@@ -11,6 +11,7 @@ import (
 )
 
 func TestHeartbeat(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	uuid := b.WaitingWithPort("n1")
 	token, _ := b.At(62, "GET", "/v1/lookup?addresses="+apitest.MAC, nil).Lookup()
@@ -54,6 +55,7 @@ func TestHeartbeat(t *testing.T) {
 }
 
 func TestAgentsNeedTLSUnlessToldOtherwise(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t, func(c *api.Config) { c.Agent.Callback.AllowHTTP = false }).WithConductors()
 	uuid := b.WaitingWithPort("n1")
 	token, _ := b.At(62, "GET", "/v1/lookup?addresses="+apitest.MAC, nil).Lookup()

@@ -13,6 +13,7 @@ import (
 )
 
 func TestTheHistoryNamesTheFieldsThatSomebodyChanged(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	b.Post("/v1/nodes", map[string]any{
 		"driver": "redfish", "name": "n1", "driver_info": map[string]any{"redfish_address": "https://old-value", "redfish_password": "old-secret"},
@@ -40,6 +41,7 @@ func TestTheHistoryNamesTheFieldsThatSomebodyChanged(t *testing.T) {
 }
 
 func TestHistory(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	b.Enrolled("n1")
 	b.Put("/v1/nodes/n1/maintenance", map[string]any{"reason": strings.Repeat("long ", 100)}).Is(202)

@@ -9,6 +9,7 @@ import (
 )
 
 func TestNoDriverHasIndicatorsYet(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	b.Enrolled("n1")
 	const path = "/v1/nodes/n1/management/indicators"

@@ -83,6 +83,7 @@ func (d *slowBody) Read(p []byte) (int, error) {
 
 // If many inventories that arrive slowly hold too much memory, further ones get 503.
 func TestTooManyInventoriesAtOnceArePutOff(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	b.Inspecting("n1")
 	end := make(chan struct{})
@@ -108,6 +109,7 @@ func TestTooManyInventoriesAtOnceArePutOff(t *testing.T) {
 }
 
 func TestContinueInspection(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	b.At(84, "POST", "/v1/continue_inspection", "{").Fails(404) // no node waits for one, so it is not even read
 	uuid := b.Inspecting("n1")

@@ -9,6 +9,7 @@ import (
 )
 
 func TestInventory(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	id := b.Enrolled("n1")
 	b.Get("/v1/nodes/n1/inventory").Fails(404)

@@ -13,6 +13,7 @@ import (
 )
 
 func TestLookup(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	uuid := b.WaitingWithPort("n1")
 	b.SQL(`UPDATE nodes SET instance_info = '{"configdrive": "******", "image_url": "http://x"}', properties = '{"cpus": 4}'`)
@@ -40,6 +41,7 @@ func TestLookup(t *testing.T) {
 // A lookup needs no password, so its answer has nothing that is of use to anybody but the
 // node's agent.
 func TestALookupShowsWhatAnAgentNeedsAndNoMore(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	uuid := b.WaitingWithPort("n1")
 	b.SQL(`UPDATE nodes SET last_error = 'the last error', owed = '["eject media"]',
@@ -65,6 +67,7 @@ func TestALookupShowsWhatAnAgentNeedsAndNoMore(t *testing.T) {
 }
 
 func TestLookupIsRefused(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	require.Equal(t, `At least one of "addresses" and "node_uuid" parameters is required`, b.Get("/v1/lookup").Fails(400))
 	b.Get("/v1/lookup?addresses=junk").Fails(400)
@@ -80,6 +83,7 @@ func TestLookupIsRefused(t *testing.T) {
 // A MAC that all servers of a vendor have is a port of one of them. The lookups of the
 // others still succeed.
 func TestASharedMACBlocksNobody(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	first := b.In("n1", node.Manageable)
 	const shared = "52:54:00:ff:ff:ff"

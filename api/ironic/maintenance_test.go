@@ -11,6 +11,7 @@ import (
 )
 
 func TestMaintenanceNeverConflicts(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	for _, s := range []node.State{node.Deploying, node.CleanWait, node.Active, node.Enroll} {
 		name := strings.ReplaceAll(string(s), " ", "-")

@@ -28,6 +28,7 @@ func managed(t *testing.T, end node.End) *apitest.Bench {
 }
 
 func TestTheBootDeviceIsSetWhenTheAnswerComes(t *testing.T) {
+	t.Parallel()
 	b := managed(t, node.End{Outcome: node.Succeeded})
 	for _, persistent := range []bool{false, true} {
 		a := b.Put(bootDevice, map[string]any{"boot_device": "pxe", "persistent": persistent})
@@ -47,6 +48,7 @@ func TestTheBootDeviceIsSetWhenTheAnswerComes(t *testing.T) {
 }
 
 func TestAnNMIIsInjectedFrom29On(t *testing.T) {
+	t.Parallel()
 	b := managed(t, node.End{Outcome: node.Succeeded})
 	b.At(28, "PUT", nmi, map[string]any{}).Fails(404)
 	b.At(29, "PUT", nmi, map[string]any{}).Is(204)
@@ -55,6 +57,7 @@ func TestAnNMIIsInjectedFrom29On(t *testing.T) {
 
 // Somebody may have switched the server on since its power was read.
 func TestAnNMIDoesNotDependOnThePowerThatWasReadLast(t *testing.T) {
+	t.Parallel()
 	b := managed(t, node.End{Outcome: node.Succeeded})
 	b.SQL(`UPDATE nodes SET power_state = 'power off', power_read_at = '2026-01-02 03:04:05Z'`)
 	b.Put(nmi, map[string]any{}).Is(204)
@@ -62,6 +65,7 @@ func TestAnNMIDoesNotDependOnThePowerThatWasReadLast(t *testing.T) {
 }
 
 func TestAnNMIOfAServerThatIsOffSaysHowToSwitchItOn(t *testing.T) {
+	t.Parallel()
 	b := managed(t, node.End{Outcome: node.Failed, Error: "this one is off", Cause: fault.ValidationFailed})
 	b.SQL(`UPDATE nodes SET power_state = 'power off'`)
 	a := b.Put(nmi, map[string]any{})
@@ -69,6 +73,7 @@ func TestAnNMIOfAServerThatIsOffSaysHowToSwitchItOn(t *testing.T) {
 }
 
 func TestTheManagementInterfaceWorksInMaintenance(t *testing.T) {
+	t.Parallel()
 	b := managed(t, node.End{Outcome: node.Succeeded})
 	b.Put("/v1/nodes/n1/maintenance", map[string]any{"reason": "looking"}).Is(202)
 	b.Put(bootDevice, map[string]any{"boot_device": "pxe"}).Is(204)
@@ -76,6 +81,7 @@ func TestTheManagementInterfaceWorksInMaintenance(t *testing.T) {
 }
 
 func TestWhatTheBMCSaysIsTold(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		end    node.End
 		status int
@@ -97,6 +103,7 @@ func TestWhatTheBMCSaysIsTold(t *testing.T) {
 }
 
 func TestAnOperationThatLastsIsNamed(t *testing.T) {
+	t.Parallel()
 	b := managed(t, node.End{})
 	b.Operations.OnAwait = nil
 	a := b.Put(bootDevice, map[string]any{"boot_device": "pxe"})
@@ -108,6 +115,7 @@ func TestAnOperationThatLastsIsNamed(t *testing.T) {
 }
 
 func TestTheBootDeviceIsReadFromTheBMC(t *testing.T) {
+	t.Parallel()
 	b := managed(t, node.End{})
 	require.Equal(t, map[string]any{"boot_device": nil, "persistent": nil}, b.Get(bootDevice).Is(200))
 	b.Operations.Reading = node.BMCReading{BootDevice: node.BootDevice{Device: "cdrom"}, BootDevices: []string{"pxe", "disk"}}
@@ -134,6 +142,7 @@ func TestTheBootDeviceIsReadFromTheBMC(t *testing.T) {
 }
 
 func TestADriverWithoutIt(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	b.Enrolled("n1")
 	require.Equal(t, "Driver fake-hardware does not support inject_nmi (disabled or not implemented).", b.Put(nmi, map[string]any{}).Fails(400))
@@ -148,6 +157,7 @@ func TestADriverWithoutIt(t *testing.T) {
 
 // A client that waits for a BMC which gives no answer is told since when, and that the operation goes on. It is no fault of Temper.
 func TestASilentBMCIsNoFaultOfTemper(t *testing.T) {
+	t.Parallel()
 	b := managed(t, node.End{})
 	b.Operations.OnAwait = func(o *node.Operation) {
 		b.SQL(`UPDATE operations SET phase = 'running', begun_at = now(), run_id = 'r', steps = jsonb_set(steps, '{0,state}', '"running"'), step_wait = '{

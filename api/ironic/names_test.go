@@ -10,6 +10,7 @@ import (
 )
 
 func TestNamesByVersion(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	b.Enrolled("n_1~x")
 	old := b.At(4, "GET", "/v1/nodes/n_1~x", nil)

@@ -10,6 +10,7 @@ import (
 )
 
 func TestNetworkDataIsEmptyOrWhole(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	b.Enrolled("n1")
 	const whole = `{"links": [{"id": "eth0", "type": "phy", "ethernet_mac_address": "52:54:00:aa:bb:01"},

@@ -13,6 +13,7 @@ import (
 )
 
 func TestCreateNode(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	id := uuid.NewString()
 	body := b.Post("/v1/nodes", map[string]any{
@@ -45,6 +46,7 @@ func TestCreateNode(t *testing.T) {
 }
 
 func TestCreateNodeIsRefused(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	b.Conductor("c3", "far", "fake-hardware")
 	id, other := b.Enrolled("n1"), uuid.NewString()
@@ -100,6 +102,7 @@ func TestCreateNodeIsRefused(t *testing.T) {
 
 // Each interface is enabled on some conductor, but no conductor has all of them.
 func TestInterfacesOfANodeAreThoseOfOneConductor(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t)
 	hw, _ := node.Hardware("redfish")
 	some := func(name, kind string) {
@@ -121,6 +124,7 @@ func TestInterfacesOfANodeAreThoseOfOneConductor(t *testing.T) {
 }
 
 func TestANodeOfADriverOrInterfaceThatNobodyEnablesIsNotCreated(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t)
 	mine := map[string]map[string][]string{"fake-hardware": {}}
 	hw, _ := node.Hardware("fake-hardware")

@@ -13,6 +13,7 @@ import (
 )
 
 func TestDeleteNode(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	b.Enrolled("n1")
 	b.Delete("/v1/nodes/n1").Is(204)
@@ -45,6 +46,7 @@ func TestDeleteNode(t *testing.T) {
 }
 
 func TestANodeInMaintenanceThatNobodyWorksOnCanBeDeleted(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	b.Operations.Err = fault.New(fault.Unavailable, "no Temporal")
 	b.In("gone", node.Deploying)

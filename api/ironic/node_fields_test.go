@@ -11,6 +11,7 @@ import (
 )
 
 func TestInstanceNameAndDisplayNameAreOne(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	names := func(ident string) []any {
 		n := b.Get("/v1/nodes/" + ident).Is(200)
@@ -48,6 +49,7 @@ func TestInstanceNameAndDisplayNameAreOne(t *testing.T) {
 }
 
 func TestNodesShowTheirHealth(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	want := map[string]any{"unread": nil, "silent": nil, "well": "OK", "warned": "Warning", "ill": "Critical"}
 	for name, status := range map[string]string{"unread": "", "silent": "unknown", "well": "ok", "warned": "warning", "ill": "critical"} {
@@ -77,6 +79,7 @@ func TestNodesShowTheirHealth(t *testing.T) {
 }
 
 func TestKeysWithTildeAndSlash(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	b.Enrolled("n1")
 	b.At(97, "PATCH", "/v1/nodes/n1", []apitest.Op{apitest.Add("/extra/a~1b", 1)}).Fails(400)

@@ -16,6 +16,7 @@ import (
 )
 
 func TestListNodes(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t, func(c *api.Config) { c.MaxLimit = 4 }).WithConductors()
 	for i := range 10 {
 		b.Post("/v1/nodes", map[string]any{
@@ -89,6 +90,7 @@ func TestListNodes(t *testing.T) {
 }
 
 func TestEveryFilterStaysInTheNextLink(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	instance := uuid.NewString()
 	for i := range 2 {
@@ -111,6 +113,7 @@ func TestEveryFilterStaysInTheNextLink(t *testing.T) {
 }
 
 func TestFieldsAndFiltersThatAreTooNew(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	uuid := b.Enrolled("n1")
 	for query, first := range map[string]int{

@@ -16,6 +16,7 @@ import (
 )
 
 func TestANodeDoesNotMoveWithAnothersInstance(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t, func(c *api.Config) { c.AutomaticLessee = true }).WithConductors()
 	offeredNode(b, "n1", "gold")
 	b.Patch("/v1/nodes/n1", apitest.Add("/owner", "p1")).Is(200)
@@ -43,6 +44,7 @@ func TestANodeDoesNotMoveWithAnothersInstance(t *testing.T) {
 // A user who may change a node but does not know the password of its BMC must not be able to
 // have it sent to another address.
 func TestAKeptSecretGoesNowhereElse(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	info := map[string]any{
 		"redfish_address": "https://bmc", "redfish_username": "admin", "redfish_password": "one", "redfish_verify_ca": true,
@@ -110,6 +112,7 @@ func TestAKeptSecretGoesNowhereElse(t *testing.T) {
 }
 
 func TestPatchNode(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	id := b.Post("/v1/nodes", map[string]any{
 		"driver": "redfish", "name": "n1", "driver_info": map[string]any{"redfish_address": "https://a", "redfish_password": "one", "redfish_system_id": "/redfish/v1/Systems/1", "x": 1},
@@ -144,6 +147,7 @@ func TestPatchNode(t *testing.T) {
 }
 
 func TestPatchNodeIsRefused(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	id := b.Enrolled("n1")
 	b.Enrolled("taken")
@@ -200,6 +204,7 @@ func TestPatchNodeIsRefused(t *testing.T) {
 }
 
 func TestPatchOfANodeThatIsHeld(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	busy := b.In("busy", node.Deploying)
 	moving := "Node " + busy + " can not be updated while a state transition is in progress."
@@ -221,6 +226,7 @@ func TestPatchOfANodeThatIsHeld(t *testing.T) {
 }
 
 func TestWhatAStepFailedForIsMendedWhileItHolds(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	b.In("held", node.DeployHold)
 	mend := []apitest.Op{apitest.Add("/instance_info/image_checksum", "right"), apitest.Add("/driver_info/redfish_password", "new"), apitest.Add("/properties/cpu_arch", "x86_64")}
@@ -237,6 +243,7 @@ func TestWhatAStepFailedForIsMendedWhileItHolds(t *testing.T) {
 }
 
 func TestANodeThatNobodyCoversCanBeMovedInTheMiddle(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	b.Operations.Err = fault.New(fault.Unavailable, "no Temporal")
 	b.In("stuck", node.DeployWait)

@@ -10,6 +10,7 @@ import (
 )
 
 func TestTheStatesOfANodeAreItsFields(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	b.In("n1", node.Deploying)
 	b.SQL(`UPDATE nodes SET power_state = 'power on', last_error = 'no disk', boot_mode = 'uefi'`)
@@ -31,6 +32,7 @@ func TestTheStatesOfANodeAreItsFields(t *testing.T) {
 }
 
 func TestStatesAsOlderVersionsKnowThem(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	old := b.At(10, "POST", "/v1/nodes", map[string]any{"driver": "fake-hardware"}).Is(201)
 	require.Equal(t, "available", old["provision_state"])

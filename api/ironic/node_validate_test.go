@@ -12,6 +12,7 @@ import (
 )
 
 func TestValidate(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	b.Enrolled("fake")
 	b.Post("/v1/nodes", map[string]any{"driver": "redfish", "name": "real"}).Is(201)
@@ -28,6 +29,7 @@ func TestValidate(t *testing.T) {
 }
 
 func TestTraitsOfTheInstanceAreCheckedForEveryDriver(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	id := b.In("n1", node.Available)
 	const missing = "Cannot specify instance traits that are not also set on the node. Node %s is missing traits CUSTOM_A"
@@ -41,6 +43,7 @@ func TestTraitsOfTheInstanceAreCheckedForEveryDriver(t *testing.T) {
 
 // IPMI has no virtual media, so nothing can boot the agent. Whoever asks for it is told why.
 func TestANodeWithIPMIIsNotDeployedAndSaysWhy(t *testing.T) {
+	t.Parallel()
 	const why = "booting the ramdisk agent by network is not implemented yet"
 	b := apitest.New(t)
 	b.Conductor("c1", "", "ipmi")

@@ -24,6 +24,7 @@ const goldenUUID = "1be26c0b-03f2-4d2e-ae87-c02d7f33c123"
 // its agent in the middle of a deploy, as the oldest and the newest version
 // show it and two in between. -update writes the files; then review the difference.
 func TestANodeAsEachVersionShowsIt(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t, func(c *api.Config) {
 		c.WorkflowURL = func(o *node.Operation) string { return "http://temporal-ui/" + o.NodeUUID }
 	})
@@ -58,6 +59,7 @@ func TestANodeAsEachVersionShowsIt(t *testing.T) {
 
 // Every field of a node is shown from its version on, and not before.
 func TestFieldsAppearWithTheirVersion(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	b.Enrolled("n1")
 	uuid := b.Get("/v1/nodes/n1").Is(200)["uuid"].(string)

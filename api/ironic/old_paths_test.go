@@ -13,6 +13,7 @@ import (
 )
 
 func TestOldPathsOfNodes(t *testing.T) {
+	t.Parallel()
 	for old, current := range map[string]string{
 		"/v1/nodes/states/u":                           "/v1/nodes/u/states",
 		"/v1/nodes/states/u/power":                     "/v1/nodes/u/states/power",

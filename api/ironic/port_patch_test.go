@@ -11,6 +11,7 @@ import (
 )
 
 func TestPatchesOfPortsAreRefused(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	n1 := b.Enrolled("n1")
 	id := b.Post("/v1/ports", map[string]any{"node_uuid": n1, "address": apitest.MAC}).Is(201)["uuid"].(string)

@@ -10,6 +10,7 @@ import (
 )
 
 func TestFieldsOfPortsAppearWithTheirVersion(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	n1 := b.Enrolled("n1")
 	const address = "52:54:00:00:00:01"
@@ -38,6 +39,7 @@ func TestFieldsOfPortsAppearWithTheirVersion(t *testing.T) {
 }
 
 func TestPortsByDescriptionAndConductorGroup(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	n1, n2 := b.Enrolled("n1"), b.Enrolled("n2")
 	b.SQL(`UPDATE nodes SET conductor_group = 'rack-1' WHERE uuid = $1`, n1)
@@ -57,6 +59,7 @@ func TestPortsByDescriptionAndConductorGroup(t *testing.T) {
 }
 
 func TestPortsAtAVTEP(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	n1 := b.Enrolled("n1")
 	link := map[string]any{"port_id": "p", "vtep-logical-switch": "l", "vtep-physical-switch": "s"}

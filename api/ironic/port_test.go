@@ -14,6 +14,7 @@ import (
 )
 
 func TestPorts(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	n1, n2 := b.Enrolled("n1"), b.Enrolled("n2")
 	body := b.Post("/v1/ports", map[string]any{
@@ -53,6 +54,7 @@ func TestPorts(t *testing.T) {
 }
 
 func TestPortsAreRefused(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	n1 := b.Enrolled("n1")
 	b.Post("/v1/ports", map[string]any{"node_uuid": n1, "address": apitest.MAC, "name": "eth0"}).Is(201)

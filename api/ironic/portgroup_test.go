@@ -13,6 +13,7 @@ import (
 )
 
 func TestPortgroups(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	n1, n2 := b.Enrolled("n1"), b.Enrolled("n2")
 	body := b.Post("/v1/portgroups", map[string]any{
@@ -55,6 +56,7 @@ func TestPortgroups(t *testing.T) {
 }
 
 func TestVersionsOfPortgroups(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	n1 := b.Enrolled("n1")
 	b.Post("/v1/portgroups", map[string]any{"node_uuid": n1, "name": "bond0"}).Is(201)
@@ -97,6 +99,7 @@ func TestVersionsOfPortgroups(t *testing.T) {
 }
 
 func TestPortgroupsAreRefused(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	n1 := b.Enrolled("n1")
 	b.Post("/v1/portgroups", map[string]any{"node_uuid": n1, "name": "bond0", "address": apitest.MAC}).Is(201)
@@ -139,6 +142,7 @@ func TestPortgroupsAreRefused(t *testing.T) {
 }
 
 func TestPortsOfAPortgroup(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	n1, n2 := b.Enrolled("n1"), b.Enrolled("n2")
 	group := b.Post("/v1/portgroups", map[string]any{"node_uuid": n1, "name": "bond0"}).Is(201)["uuid"].(string)
@@ -185,6 +189,7 @@ func TestPortsOfAPortgroup(t *testing.T) {
 
 // While an operation holds the node, what connects it does not change.
 func TestPortgroupsOfANodeThatIsHeld(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	n1 := b.Enrolled("n1")
 	b.Post("/v1/portgroups", map[string]any{"node_uuid": n1, "name": "bond0"}).Is(201)

@@ -12,6 +12,7 @@ import (
 )
 
 func TestPower(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	uuid := b.In("n1", node.Active)
 	put := func(minor int, body map[string]any) *apitest.Answer {

@@ -18,6 +18,7 @@ import (
 )
 
 func TestHostileSteps(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	b.In("n1", node.Manageable)
 	step := func(over map[string]any) map[string]any {
@@ -53,6 +54,7 @@ func TestHostileSteps(t *testing.T) {
 }
 
 func TestSecretsOfSteps(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	b.In("n1", node.Manageable)
 	body := map[string]any{"target": "clean", "clean_steps": []any{map[string]any{
@@ -93,6 +95,7 @@ func requireHint(t *testing.T, ironics, got string, why ...any) {
 // Ironic's text and changes nothing. What it has is accepted, acts on the open operation, or
 // is refused because it is not implemented.
 func TestEveryVerbInEveryState(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	counted := map[int]int{}
 	for i, s := range node.States() {
@@ -133,6 +136,7 @@ func TestEveryVerbInEveryState(t *testing.T) {
 }
 
 func TestAnAcceptedRequest(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	uuid := b.Enrolled("n1")
 	b.SQL(`UPDATE nodes SET last_error = 'of old'`)
@@ -165,6 +169,7 @@ func TestAnAcceptedRequest(t *testing.T) {
 }
 
 func TestAnOperationThatCanNotBeStartedIsAccepted(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	b.Operations.Err = errors.New("temporal is away")
 	b.Enrolled("n1")
@@ -173,6 +178,7 @@ func TestAnOperationThatCanNotBeStartedIsAccepted(t *testing.T) {
 }
 
 func TestWithoutAConductor(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t)
 	c1 := b.Conductor("c1", "", "fake-hardware")
 	uuid := b.Enrolled("n1")
@@ -197,6 +203,7 @@ func TestWithoutAConductor(t *testing.T) {
 }
 
 func TestDeploy(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	refused := "Failed to validate deploy or power info for node %s: "
 	uuid := b.Post("/v1/nodes", map[string]any{"driver": "redfish", "name": "n1"}).Is(201)["uuid"].(string)
@@ -246,6 +253,7 @@ func TestDeploy(t *testing.T) {
 }
 
 func TestDeployIsRefusedInMaintenance(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	uuid := b.In("n1", node.Available)
 	b.Put("/v1/nodes/n1/maintenance", nil).Is(202)
@@ -256,6 +264,7 @@ func TestDeployIsRefusedInMaintenance(t *testing.T) {
 }
 
 func TestVerbsByVersion(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	for verb, c := range map[string]struct {
 		in    node.State
@@ -286,6 +295,7 @@ func TestVerbsByVersion(t *testing.T) {
 }
 
 func TestSteering(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	last := func() string { told := b.Operations.Told(); return told[len(told)-1] }
 
@@ -323,6 +333,7 @@ func TestSteering(t *testing.T) {
 }
 
 func TestMoveWithoutWork(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	b.In("n1", node.Available)
 	a := b.Put("/v1/nodes/n1/states/provision", apitest.ProvisionBody("manage"))
@@ -335,6 +346,7 @@ func TestMoveWithoutWork(t *testing.T) {
 
 // Of many requests at once, one is accepted. The others are refused with the name of the node's holder.
 func TestOneOfManyRequestsIsAccepted(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	uuid := b.Enrolled("n1")
 	answers := make([]int, 16)
@@ -359,6 +371,7 @@ func TestOneOfManyRequestsIsAccepted(t *testing.T) {
 }
 
 func TestARequestCanWaitForAConductor(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	b.Enrolled("n1")
 	b.Kill("c1")
@@ -383,6 +396,7 @@ func enrolledWithoutConductor(b *apitest.Bench, name string) string {
 
 // If an operation that follows another one fails, it fails or holds as its request says, else as the setting says.
 func TestWhatFollowsKeepsOnFailure(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct{ query, want string }{
 		"as the request says": {"?on_failure=hold", "hold"},
 		"as the setting says": {"", "fail"},

@@ -9,6 +9,7 @@ import (
 )
 
 func TestDiscovery(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t)
 	root := b.With(nil, "GET", "/", nil).Is(200)
 	version := root["default_version"].(map[string]any)

@@ -20,6 +20,7 @@ func ordered(step string, order any, args map[string]any) map[string]any {
 }
 
 func TestRunbooks(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	steps := []any{ordered("factory_reset", 2, map[string]any{}), ordered("apply_configuration", "1", map[string]any{"password": "hunter2"})}
 	body := b.Post(runbooks, map[string]any{"name": "CUSTOM_BIOS", "steps": steps, "extra": map[string]any{"a": 1}, "owner": "ann"}).Is(201)
@@ -55,6 +56,7 @@ func TestRunbooks(t *testing.T) {
 }
 
 func TestRunbooksAreRefused(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	one := ordered("x", 1, map[string]any{})
 	id := b.Post(runbooks, map[string]any{"name": "CUSTOM_A", "steps": []any{one}}).Is(201)["uuid"].(string)
@@ -86,6 +88,7 @@ func TestRunbooksAreRefused(t *testing.T) {
 }
 
 func TestACleaningRunsTheStepsOfARunbook(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	uuid := b.In("n1", node.Manageable)
 	steps := []any{ordered("factory_reset", 2, map[string]any{}), ordered("apply_configuration", 1, map[string]any{"settings": []any{map[string]any{"name": "AdminPassword", "value": "hunter2"}}})}
@@ -120,6 +123,7 @@ func TestACleaningRunsTheStepsOfARunbook(t *testing.T) {
 }
 
 func TestARunbookWithoutTheAgent(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	b.In("n1", node.Manageable)
 	b.Put("/v1/nodes/n1/traits", map[string]any{"traits": []string{"CUSTOM_A", "CUSTOM_B"}}).Is(204)

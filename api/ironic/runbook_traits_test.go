@@ -12,6 +12,7 @@ import (
 )
 
 func TestTraitsOfRunbooks(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	steps := []any{ordered("apply_configuration", 1, map[string]any{"password": "hunter2"})}
 	body := b.Post(runbooks, map[string]any{"name": "bios-reset", "description": "slow", "steps": steps}).Is(201)
@@ -54,6 +55,7 @@ func TestTraitsOfRunbooks(t *testing.T) {
 }
 
 func TestRunbooksOfOlderVersionsHaveTheTraitOfTheirName(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	steps := []any{ordered("factory_reset", 1, map[string]any{})}
 	old := func(method, path string, body any) *apitest.Answer { return b.At(111, method, path, body) }
@@ -85,6 +87,7 @@ func TestRunbooksOfOlderVersionsHaveTheTraitOfTheirName(t *testing.T) {
 }
 
 func TestARunbookIsApprovedByAnyOfItsTraits(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	b.In("n1", node.Manageable)
 	b.Put("/v1/nodes/n1/traits", map[string]any{"traits": []string{"CUSTOM_B", "CUSTOM_X"}}).Is(204)

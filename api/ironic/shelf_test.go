@@ -12,6 +12,7 @@ import (
 
 // A secret whose key is gone is in nobody's way: its record is shown with the mask, can be given the secret again, and deleted.
 func TestARecordWhoseSecretDoesNotOpen(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	n1 := b.Enrolled("n1")
 	b.SQL(`UPDATE nodes SET power_state = 'power off'`)
@@ -56,6 +57,7 @@ func TestARecordWhoseSecretDoesNotOpen(t *testing.T) {
 }
 
 func TestStepsWhoseSecretsDoNotOpenAreRefusedOnlyWhereTheyAreMeant(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	b.In("n1", node.Available)
 	step := map[string]any{"interface": "bios", "step": "apply_configuration", "priority": 150, "args": map[string]any{"password": "hunter2"}}

@@ -10,6 +10,7 @@ import (
 )
 
 func TestTheTraitOfMaintenanceIsNotSetByHand(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	b.Enrolled("n1")
 	b.Put("/v1/nodes/n1/traits/CUSTOM_MAINTENANCE", nil).Fails(400)
@@ -17,6 +18,7 @@ func TestTheTraitOfMaintenanceIsNotSetByHand(t *testing.T) {
 }
 
 func TestTraitsBeforeTheirVersion(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	b.Enrolled("n1")
 	const path = "/v1/nodes/n1/traits"
@@ -29,6 +31,7 @@ func TestTraitsBeforeTheirVersion(t *testing.T) {
 }
 
 func TestTraits(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	b.Enrolled("n1")
 	path := "/v1/nodes/n1/traits"

@@ -17,6 +17,7 @@ import (
 const vendorOf1 = "/v1/nodes/n1/vendor_passthru"
 
 func TestAVendorInterfaceWithoutMethods(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	b.Enrolled("n1")
 	for _, path := range []string{vendorOf1, "/v1/drivers/redfish/vendor_passthru"} {
@@ -52,6 +53,7 @@ func vendorBench(t *testing.T, driver string, end node.End) *apitest.Bench {
 }
 
 func TestTheMethodsOfAVendorInterface(t *testing.T) {
+	t.Parallel()
 	b := vendorBench(t, "ipmi", node.End{})
 	require.Equal(t, "ipmitool", b.Field("n1", "vendor_interface"))
 	all := b.Get(vendorOf1 + "/methods").Is(200)
@@ -74,6 +76,7 @@ func TestTheMethodsOfAVendorInterface(t *testing.T) {
 }
 
 func TestAnAsynchronousMethodIsAnOperation(t *testing.T) {
+	t.Parallel()
 	b := vendorBench(t, "ipmi", node.End{})
 	b.Operations.OnAwait = nil
 	a := b.Post(vendorOf1+"?method=bmc_reset", map[string]any{"warm": "false"})
@@ -87,6 +90,7 @@ func TestAnAsynchronousMethodIsAnOperation(t *testing.T) {
 }
 
 func TestARawCommandIsSealed(t *testing.T) {
+	t.Parallel()
 	b := vendorBench(t, "ipmi", node.End{Outcome: node.Succeeded})
 	b.Post(vendorOf1+"/send_raw", map[string]any{"raw_bytes": "0x06 0x47 2 2 0x68 0x75 0x6e 0x74 0x65 0x72"}).Is(202)
 	o := b.LastOperation("n1")
@@ -95,6 +99,7 @@ func TestARawCommandIsSealed(t *testing.T) {
 }
 
 func TestArgumentsOfVendorMethodsAreChecked(t *testing.T) {
+	t.Parallel()
 	for driver, cases := range map[string]map[string]struct {
 		http, path string
 		body       map[string]any
@@ -135,6 +140,7 @@ func TestArgumentsOfVendorMethodsAreChecked(t *testing.T) {
 }
 
 func TestASubscriptionIsAnsweredAsItWasCreated(t *testing.T) {
+	t.Parallel()
 	b := vendorBench(t, "redfish", node.End{Outcome: node.Succeeded})
 	ends := b.Operations.OnAwait
 	b.Operations.OnAwait = func(o *node.Operation) {
@@ -162,6 +168,7 @@ func TestASubscriptionIsAnsweredAsItWasCreated(t *testing.T) {
 }
 
 func TestASubscriptionThatTheBMCDoesNotHave(t *testing.T) {
+	t.Parallel()
 	b := vendorBench(t, "redfish", node.End{Outcome: node.Failed, Error: "no such thing", Cause: fault.SubscriptionNotFound})
 	a := b.At(apitest.Newest, "DELETE", vendorOf1+"/delete_subscription", map[string]any{"id": "7"})
 	require.Equal(t, fault.SubscriptionNotFound, a.Refused(404).Code)
@@ -171,6 +178,7 @@ func TestASubscriptionThatTheBMCDoesNotHave(t *testing.T) {
 }
 
 func TestSubscriptionsAreRead(t *testing.T) {
+	t.Parallel()
 	b := vendorBench(t, "redfish", node.End{})
 	b.Operations.Reading = node.BMCReading{Subscriptions: &node.EventSubscriptions{Path: "/redfish/v1/EventService/Subscriptions", Members: []string{"/redfish/v1/EventService/Subscriptions/7"}}}
 	require.Equal(t, map[string]any{
@@ -188,6 +196,7 @@ func TestSubscriptionsAreRead(t *testing.T) {
 }
 
 func TestAVendorMethodAsAnOrder(t *testing.T) {
+	t.Parallel()
 	b := vendorBench(t, "ipmi", node.End{})
 	path := "/temper/v1/nodes/n1/operations"
 	tried := b.Post(path, map[string]any{"verb": "vendor_passthru", "method": "bmc_reset", "dry_run": true}).Is(200)

@@ -10,6 +10,7 @@ import (
 )
 
 func TestVIFsOfTheNetworkThatKeepsNone(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	b.Enrolled("n1")
 	const path = "/v1/nodes/n1/vifs"

@@ -12,6 +12,7 @@ import (
 )
 
 func TestVolumeConnectors(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	n1, n2 := b.Enrolled("n1"), b.Enrolled("n2")
 	const path, iqn = "/v1/volume/connectors", "iqn.2017-07.org.openstack:01:d9a51732c3f"
@@ -50,6 +51,7 @@ func TestVolumeConnectors(t *testing.T) {
 }
 
 func TestVolumeConnectorsAreRefused(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	n1 := b.Enrolled("n1")
 	const path = "/v1/volume/connectors"

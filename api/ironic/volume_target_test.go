@@ -12,6 +12,7 @@ import (
 )
 
 func TestVolumeTargets(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	n1, n2 := b.Enrolled("n1"), b.Enrolled("n2")
 	b.SQL(`UPDATE nodes SET power_state = 'power off'`)
@@ -62,6 +63,7 @@ func TestVolumeTargets(t *testing.T) {
 }
 
 func TestVolumeTargetsAreRefused(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	n1 := b.Enrolled("n1")
 	b.SQL(`UPDATE nodes SET power_state = 'power off'`)

@@ -9,6 +9,7 @@ import (
 )
 
 func TestVolume(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	n1 := b.Enrolled("n1")
 	for path, want := range map[string]string{"/v1/volume": "/v1/volume/connectors", "/v1/nodes/n1/volume": "/v1/nodes/" + n1 + "/volume/connectors"} {

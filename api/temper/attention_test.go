@@ -19,6 +19,7 @@ import (
 )
 
 func TestWhyGroupsWhatNeedsAPersonByCause(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	for _, name := range []string{"n1", "n2", "n3"} {
 		b.In(name, node.DeployFailed)
@@ -65,6 +66,7 @@ func TestWhyGroupsWhatNeedsAPersonByCause(t *testing.T) {
 
 // Nodes do not say that nothing goes on with any of them, so that the list does, for programs, too.
 func TestWhyNamesThePartsThatAreBroken(t *testing.T) {
+	t.Parallel()
 	away := explain.Dependencies{}
 	b := apitest.New(t, func(c *api.Config) { c.Ask = func(context.Context) explain.Dependencies { return away } }).WithConductors()
 	for _, path := range []string{"/temper/v1/why", "/temper/v1/why?group=cause"} {
@@ -85,6 +87,7 @@ func partNames(parts any) (names []string) {
 // The fleet is advised as the node is: a group of late nodes says what to do about their cause, and has the commands that why of its
 // first node has.
 func TestAGroupOfLateNodesAdvisesWhatItsNodesDo(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	b.Operations.Run = node.RunStatus{Known: true, Open: true}
 	_, err := b.Store.SeeProcess(t.Context(), coverage.Process{Role: coverage.RoleOrchestrator, Name: "o1"}, true)

@@ -10,6 +10,7 @@ import (
 )
 
 func TestSchedulersAreOfferedWhatCanBeServed(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t)
 	i := b.Conductor("c1", "", "fake-hardware")
 	for _, n := range []string{"n1", "n2"} {

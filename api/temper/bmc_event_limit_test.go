@@ -9,6 +9,7 @@ import (
 )
 
 func TestANoisyBMCTakesNoRoomFromOthers(t *testing.T) {
+	t.Parallel()
 	l, now := newBMCEventLimits(), time.Now()
 	require.True(t, l.take("noisy", now))
 	require.True(t, l.take("quiet", now))
@@ -33,6 +34,7 @@ func TestANoisyBMCTakesNoRoomFromOthers(t *testing.T) {
 }
 
 func TestTheKnownSubscriptionsAreBounded(t *testing.T) {
+	t.Parallel()
 	l, now := newBMCEventLimits(), time.Now()
 	l.learn("in use", now)
 	for i := range 3 * knownSubscriptions {

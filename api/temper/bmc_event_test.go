@@ -17,6 +17,7 @@ import (
 )
 
 func TestAnEventOfABMCIsTakenByItsSecretAlone(t *testing.T) {
+	t.Parallel()
 	core, logged := observer.New(zapcore.DebugLevel)
 	b := apitest.New(t, func(c *api.Config) { c.Log = zap.New(core) })
 	secret := strings.Repeat("s3", 21) + "x"
@@ -33,6 +34,7 @@ func TestAnEventOfABMCIsTakenByItsSecretAlone(t *testing.T) {
 }
 
 func TestMoreEventsOfBMCsThanAreTakenAreRefused(t *testing.T) {
+	t.Parallel()
 	err := temper.BMCEventAboveTheRate()
 	require.True(t, fault.Is(err, fault.Busy), "%v", err)
 }

@@ -97,6 +97,7 @@ func claim(b *apitest.Bench, service, node, instance string) *apitest.Answer {
 }
 
 func TestRow02UnsetIsNotTheEmptyKey(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	require.Nil(t, heartbeat(b, "off", map[string]any{"partition_key": nil}).Is(200)["partition_key"])
 	require.Equal(t, any(""), heartbeat(b, "default", map[string]any{"partition_key": ""}).Is(200)["partition_key"])
@@ -105,6 +106,7 @@ func TestRow02UnsetIsNotTheEmptyKey(t *testing.T) {
 }
 
 func TestRow06And07ReportsBeginWithTheFirstService(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	offeredNode(b, "n", "g")
 	require.Empty(t, reports(b))
@@ -115,6 +117,7 @@ func TestRow06And07ReportsBeginWithTheFirstService(t *testing.T) {
 }
 
 func TestRow08RegisteringPublishesAnEpochWithTheServiceInIt(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	offeredNode(b, "n", "")
 	epoch := register(b, "a", nil)
@@ -124,6 +127,7 @@ func TestRow08RegisteringPublishesAnEpochWithTheServiceInIt(t *testing.T) {
 }
 
 func TestRow10To13InstancesStayWithTheirService(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	first, second := offeredNode(b, "n1", ""), offeredNode(b, "n2", "")
 	register(b, "a", map[string]any{"incarnation": 1})
@@ -169,6 +173,7 @@ func TestRow10To13InstancesStayWithTheirService(t *testing.T) {
 }
 
 func TestRow14TheNewerIncarnationHoldsTheName(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	offeredNode(b, "n", "")
 	register(b, "a", map[string]any{"incarnation": 1})
@@ -183,6 +188,7 @@ func TestRow14TheNewerIncarnationHoldsTheName(t *testing.T) {
 }
 
 func TestRow16WhatAListSaysInVainIsTold(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	body := heartbeat(b, "a", map[string]any{"partition_key": "g", "peer_list": " A, nobody ,"}).Is(200)
 	require.Equal(t, "a,nobody", body["peer_list"])
@@ -194,6 +200,7 @@ func TestRow16WhatAListSaysInVainIsTold(t *testing.T) {
 }
 
 func TestRow07WithTheLastServiceForgottenSharesAreOff(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	offeredNode(b, "n", "g")
 	register(b, "a", map[string]any{"partition_key": "h"})
@@ -205,6 +212,7 @@ func TestRow07WithTheLastServiceForgottenSharesAreOff(t *testing.T) {
 }
 
 func TestRow21KeyAndListChangeInOneEpoch(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	epoch := register(b, "a", map[string]any{"incarnation": 1, "partition_key": "g"})
 	v := acknowledge(b, "a", 1, epoch, map[string]any{"partition_key": "h", "peer_list": "a,b"})
@@ -216,6 +224,7 @@ func TestRow21KeyAndListChangeInOneEpoch(t *testing.T) {
 }
 
 func TestAWhatIfTouchesNothing(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	for i := range 4 {
 		offeredNode(b, fmt.Sprintf("n%d", i), "g")
@@ -241,6 +250,7 @@ func keysOf[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m))
 
 // The change is committed, so the answer is a success. Reconciliation publishes it later.
 func TestAChangeThatCannotBePublishedIsDone(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	offeredNode(b, "n", "")
 	register(b, "a", map[string]any{"incarnation": 1})

@@ -15,6 +15,7 @@ import (
 )
 
 func TestDrainingTheLastOfADriverNeedsForce(t *testing.T) {
+	t.Parallel()
 	runs := 0
 	b := apitest.New(t, func(c *api.Config) { c.Reconcile = func(context.Context) error { runs++; return errors.New("away") } }).WithConductors()
 	for i := range 12 {
@@ -37,6 +38,7 @@ func TestDrainingTheLastOfADriverNeedsForce(t *testing.T) {
 }
 
 func TestADrainIsTakenBack(t *testing.T) {
+	t.Parallel()
 	runs := 0
 	b := apitest.New(t, func(c *api.Config) { c.Reconcile = func(context.Context) error { runs++; return nil } }).WithConductors()
 	for i := range 4 {
@@ -58,6 +60,7 @@ func TestADrainIsTakenBack(t *testing.T) {
 }
 
 func TestAConductorIsShownWithWhatItHas(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	for i := range 4 {
 		b.Enrolled(fmt.Sprintf("n%d", i))
@@ -87,6 +90,7 @@ func TestAConductorIsShownWithWhatItHas(t *testing.T) {
 }
 
 func TestOnlyTheDeadAreForgotten(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	uuid := b.In("n1", node.Deploying)
 	writeEpoch(b)

@@ -11,6 +11,7 @@ import (
 )
 
 func TestTheConsoleOfANodeIsShown(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t)
 	c1 := node.Host{Name: "c1", Incarnation: b.Conductor("c1", "", "ipmi")}
 	uuid := b.Post("/v1/nodes", map[string]any{"driver": "ipmi", "name": "n1", "driver_info": map[string]any{"ipmi_address": "192.0.2.7"}}).Is(201)["uuid"].(string)

@@ -10,6 +10,7 @@ import (
 )
 
 func TestCoverageIsOfLiveConductors(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t)
 	mine := map[string]map[string][]string{"fake-hardware": {"power": {"fake"}, "boot": {"fake"}}}
 	_, err := b.Store.RegisterConductor(t.Context(), coverage.Conductor{Hostname: "a", Interfaces: mine})

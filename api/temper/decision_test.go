@@ -12,6 +12,7 @@ import (
 )
 
 func TestADecisionIsAnsweredWhenTheWorkflowHasTakenIt(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	b.In("n1", node.DeployHold)
 	at := "/temper/v1/operations/1/decision"

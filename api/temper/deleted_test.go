@@ -8,6 +8,7 @@ import (
 )
 
 func TestDeletedNodesAreListed(t *testing.T) {
+	t.Parallel()
 	b, uuid, _ := deletedByAnn(t)
 	for _, ident := range []string{"n1", uuid} {
 		nodes := b.Get("/temper/v1/nodes/deleted?node=" + ident).Is(200)["nodes"].([]any)

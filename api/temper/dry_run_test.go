@@ -99,6 +99,7 @@ func untrusted(t *testing.T) string {
 }
 
 func TestADryRunFetchesTheImageAndComparesItWithTheDisk(t *testing.T) {
+	t.Parallel()
 	b := fetching(t)
 	redfishNode(b)
 	url := images(t)
@@ -188,6 +189,7 @@ func TestADryRunFetchesTheImageAndComparesItWithTheDisk(t *testing.T) {
 
 // What a dry run and Ironic's validate say of an image, the request itself says, too.
 func TestARequestRefusesTheImagesThatADryRunRefuses(t *testing.T) {
+	t.Parallel()
 	b := fetching(t)
 	redfishNode(b)
 	url := images(t)
@@ -234,6 +236,7 @@ func TestARequestRefusesTheImagesThatADryRunRefuses(t *testing.T) {
 
 // An image that a request names is replaced in the request. What is set on the node would have no effect on it.
 func TestARefusedImageIsNamedAnewWhereItWasNamed(t *testing.T) {
+	t.Parallel()
 	b := fetching(t)
 	redfishNode(b)
 	url := images(t)
@@ -263,6 +266,7 @@ func TestARefusedImageIsNamedAnewWhereItWasNamed(t *testing.T) {
 }
 
 func TestADryRunTellsAllReasonsAtOnce(t *testing.T) {
+	t.Parallel()
 	b := fetching(t)
 	redfishNode(b)
 	b.Kill("c1", "c2")
@@ -299,6 +303,7 @@ func TestADryRunTellsAllReasonsAtOnce(t *testing.T) {
 }
 
 func TestADryRunOfAnyVerbChangesNothing(t *testing.T) {
+	t.Parallel()
 	b := fetching(t)
 	b.In("n1", node.Available)
 	b.SQL(`UPDATE nodes SET owed = '["power off"]'`)
@@ -334,6 +339,7 @@ func TestADryRunOfAnyVerbChangesNothing(t *testing.T) {
 
 // What a request would wait for is no reason against it.
 func TestADryRunOfARequestThatWouldWaitIsAccepted(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t, func(c *api.Config) { c.NodeLockedWait = time.Hour }).WithConductors()
 	b.In("n1", node.Available)
 	b.Put("/v1/nodes/n1/states/power", map[string]any{"target": "power on"}).Is(202)

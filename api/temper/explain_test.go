@@ -14,6 +14,7 @@ import (
 )
 
 func TestWhySaysWhatHappensAndWhatToDo(t *testing.T) {
+	t.Parallel()
 	now := time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)
 	before, since, until := now.Add(-time.Hour), now.Add(-3*time.Minute), now.Add(27*time.Minute)
 	open := func(phase node.Phase, step node.Step) *node.Operation {

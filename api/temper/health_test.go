@@ -18,6 +18,7 @@ func readyFunc(err *error) func(context.Context) error {
 }
 
 func TestHealth(t *testing.T) {
+	t.Parallel()
 	ready := error(nil)
 	b := apitest.New(t, func(c *api.Config) { c.Ready = readyFunc(&ready) })
 	b.Get("/temper/v1/healthz").Is(200)

@@ -32,6 +32,7 @@ func deletedByAnn(t *testing.T) (b *apitest.Bench, uuid, operation string) {
 }
 
 func TestTheHistoryOfADeletedNodeCanBeRead(t *testing.T) {
+	t.Parallel()
 	b, uuid, id := deletedByAnn(t)
 	b.Get("/v1/nodes/n1/history").Fails(404)
 	b.Get("/v1/nodes/" + uuid + "/history").Fails(404)

@@ -10,6 +10,7 @@ import (
 )
 
 func TestRow09AnInstancesServiceIsFixedAtTheClaim(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	for _, name := range []string{"n1", "n2", "n3", "n4"} {
 		offeredNode(b, name, "")
@@ -46,6 +47,7 @@ func TestRow09AnInstancesServiceIsFixedAtTheClaim(t *testing.T) {
 }
 
 func TestAnInstanceThatIsGoneIsReportedAtOnce(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	offeredNode(b, "n", "")
 	register(b, "a", map[string]any{"incarnation": 1})

@@ -9,6 +9,7 @@ import (
 )
 
 func TestTheHardwareOfANodeIsCompared(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	uuid := b.Enrolled("n1")
 	b.Get("/temper/v1/nodes/n1/inventory").Fails(404)

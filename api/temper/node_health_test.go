@@ -26,6 +26,7 @@ func sicken(t *testing.T, b *apitest.Bench, ident string, at time.Time) {
 }
 
 func TestTheHealthOfANodeIsShown(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	uuid := b.In("n1", node.Available)
 	b.In("n2", node.Active)
@@ -68,6 +69,7 @@ func (w withholding) NodeHealth(ctx context.Context, ident string) (*node.NodeHe
 }
 
 func TestACriticalHealthIsExplained(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		change func(*api.Config)
 		want   string

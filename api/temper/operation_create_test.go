@@ -38,6 +38,7 @@ func redfishNode(b *apitest.Bench) {
 
 // What is accepted while Temporal does not answer is not lost, and the answer says that it is late.
 func TestWhatIsAcceptedWithoutTemporalSaysSo(t *testing.T) {
+	t.Parallel()
 	var away explain.Dependencies
 	b := apitest.New(t, func(c *api.Config) { c.Ask = func(context.Context) explain.Dependencies { return away } }).WithConductors()
 	b.In("n1", node.Available)
@@ -65,6 +66,7 @@ func TestWhatIsAcceptedWithoutTemporalSaysSo(t *testing.T) {
 }
 
 func TestADeployIsOneRequest(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	redfishNode(b)
 	b.Patch("/v1/nodes/n1", apitest.Add("/instance_info/image_os_hash_value", "old"), apitest.Add("/instance_info/kept", 7)).Is(200)
@@ -119,6 +121,7 @@ func TestADeployIsOneRequest(t *testing.T) {
 }
 
 func TestASecretOfAnImageStaysWithItsURL(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	redfishNode(b)
 	info := map[string]any{"image_source": "http://i/a", "image_checksum": digestOfAnImage, "image_request_authorization_secret": "hunter2"}
@@ -131,6 +134,7 @@ func TestASecretOfAnImageStaysWithItsURL(t *testing.T) {
 }
 
 func TestEveryVerbIsAnOperation(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	free := func(s node.State) {
 		b.SQL(`UPDATE operations SET ended_at = now(), outcome = 'succeeded', phase = 'ended' WHERE ended_at IS NULL`)
@@ -170,6 +174,7 @@ func TestEveryVerbIsAnOperation(t *testing.T) {
 }
 
 func TestTheSameKeyIsTheSameOperation(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	uuid := b.In("n1", node.Available)
 	body := `{"verb": "active", "instance_info": {"admin_password": "hunter2"}, "idempotency_key": "once"}`
@@ -201,6 +206,7 @@ func TestTheSameKeyIsTheSameOperation(t *testing.T) {
 }
 
 func TestRequestsAtOnceWithOneKeyMakeOneOperation(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	b.In("n1", node.Active)
 	const many = 8
@@ -221,6 +227,7 @@ func TestRequestsAtOnceWithOneKeyMakeOneOperation(t *testing.T) {
 }
 
 func TestADryRunSaysWhatWouldBecomeOfIt(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	redfishNode(b)
 	before := string(b.Get("/v1/nodes/n1").Body)
@@ -261,6 +268,7 @@ func TestADryRunSaysWhatWouldBecomeOfIt(t *testing.T) {
 
 // A dry run also names later obstacles, but only those that concern the verb.
 func TestADryRunNamesOnlyWhatTheVerbNeeds(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	redfishNode(b)
 	codes := func(body map[string]any) (out []string) {
@@ -286,6 +294,7 @@ func TestADryRunNamesOnlyWhatTheVerbNeeds(t *testing.T) {
 }
 
 func TestHostileOrders(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	b.In("n1", node.Available)
 	before := string(b.Get("/v1/nodes/n1").Body)
@@ -328,6 +337,7 @@ func TestHostileOrders(t *testing.T) {
 // Whatever a body contains, it is accepted, or it is refused with a code of the table and
 // does not change the node.
 func TestAnyOrderIsAcceptedOrChangesNothing(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	b.In("n1", node.Available)
 	r := rand.New(rand.NewPCG(1, 2))
@@ -358,6 +368,7 @@ func TestAnyOrderIsAcceptedOrChangesNothing(t *testing.T) {
 }
 
 func TestARequestToTheManagementInterfaceIsAnOperation(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	redfishNode(b)
 	boot := map[string]any{"verb": "set_boot_device", "boot_device": "pxe", "persistent": true, "idempotency_key": "k1"}

@@ -19,6 +19,7 @@ import (
 )
 
 func TestOperations(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t, func(c *api.Config) {
 		c.WorkflowURL = func(o *node.Operation) string { return "http://ui/" + strconv.FormatInt(o.ID, 10) }
 	}).WithConductors()
@@ -74,6 +75,7 @@ func TestOperations(t *testing.T) {
 }
 
 func TestCancelOperation(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	b.Enrolled("n1")
 	id := b.Put("/v1/nodes/n1/states/provision", apitest.ProvisionBody("manage")).Header.Get("Temper-Operation")
@@ -93,6 +95,7 @@ func TestCancelOperation(t *testing.T) {
 // An operation that no workflow has begun has touched nothing, so that neither Temporal nor an orchestrator has to answer to end it. Its id may
 // even belong to a workflow of somebody else.
 func TestWhatNoWorkflowHasBegunEndsInTheDatabaseAlone(t *testing.T) {
+	t.Parallel()
 	for what, end := range map[string]func(b *apitest.Bench, id string){
 		"cancelled": func(b *apitest.Bench, id string) {
 			require.Equal(t, "ended", b.Post("/temper/v1/operations/"+id+"/cancel", nil).Is(202)["state"])
@@ -130,6 +133,7 @@ func TestWhatNoWorkflowHasBegunEndsInTheDatabaseAlone(t *testing.T) {
 // The filter state accepts outcomes, too, because people see the outcome of an ended operation where they see the state of an
 // open one.
 func TestOperationsAreListedByHowTheyEnded(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	b.In("n1", node.Deploying)
 	ended := func(outcome string) {
@@ -160,6 +164,7 @@ func TestOperationsAreListedByHowTheyEnded(t *testing.T) {
 
 // Nobody looks after a step while Temporal is away. Whoever watches its operation is told so within seconds, not when it is late.
 func TestAnOperationTellsThatTemporalIsAway(t *testing.T) {
+	t.Parallel()
 	var away explain.Dependencies
 	b := apitest.New(t, func(c *api.Config) { c.Ask = func(context.Context) explain.Dependencies { return away } }).WithConductors()
 	b.In("n1", node.Deploying)

@@ -13,6 +13,7 @@ import (
 )
 
 func TestThePowerOfNodesIsWhatIsWantedWhatWasSeenAndWhen(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	never, known, gone := b.In("n1", node.Available), b.In("n2", node.Active), b.In("n3", node.Available)
 	b.SQL(`UPDATE nodes SET power_state = NULL, power_read_at = NULL`)
@@ -39,6 +40,7 @@ func TestThePowerOfNodesIsWhatIsWantedWhatWasSeenAndWhen(t *testing.T) {
 }
 
 func TestAPowerStateThatIsReadAgainIsAsYoungAsItsLastReading(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	uuid := b.In("n1", node.Available)
 	b.SQL(`UPDATE nodes SET power_state = 'power on', power_read_at = now() - interval '5 hours 5 minutes'`)
@@ -59,6 +61,7 @@ func TestAPowerStateThatIsReadAgainIsAsYoungAsItsLastReading(t *testing.T) {
 
 // Ironic's reservation of a node is null while its operation waits for a person. The list of powers says what holds it.
 func TestThePowerOfNodesComesWithTheOperationThatHoldsThem(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	free, held := b.In("n1", node.Available), b.In("n2", node.DeployHold)
 	nodes := b.Get("/temper/v1/nodes/power?node=" + free + "&node=" + held).Is(200)["nodes"].([]any)
@@ -70,6 +73,7 @@ func TestThePowerOfNodesComesWithTheOperationThatHoldsThem(t *testing.T) {
 }
 
 func TestThePowerOfNodesRefusesWhatNamesNoNode(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	known, never := b.In("n1", node.Available), b.In("n2", node.Available)
 	b.Get("/temper/v1/nodes/power").Is(400)
@@ -78,6 +82,7 @@ func TestThePowerOfNodesRefusesWhatNamesNoNode(t *testing.T) {
 }
 
 func TestWhatARunningStepWaitsForIsShownByTheOperationAndByWhy(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	b.In("n1", node.Deploying)
 	b.Operations.Run = node.RunStatus{Known: true, Open: true}

@@ -12,6 +12,7 @@ import (
 )
 
 func TestTheReconciliationCanBeRun(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t)
 	require.Contains(t, b.Post("/temper/v1/reconcile", nil).Fails(503), "Temporal is away")
 	runs := 0

@@ -20,6 +20,7 @@ import (
 )
 
 func TestRecoverEndsWhatHasLostItsWorkflow(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	b.In("n1", node.Deploying)
 	o := b.LastOperation("n1")
@@ -48,6 +49,7 @@ func TestRecoverEndsWhatHasLostItsWorkflow(t *testing.T) {
 
 // A dry run changes nothing, and says what the same request without it does then.
 func TestADryRunOfRecoverEndsNothing(t *testing.T) {
+	t.Parallel()
 	closed := node.RunStatus{Known: true, How: "terminated", ClosedAt: time.Now().Add(-time.Hour)}
 	for name, c := range map[string]struct {
 		run    node.RunStatus
@@ -90,6 +92,7 @@ func TestADryRunOfRecoverEndsNothing(t *testing.T) {
 }
 
 func TestRecoverCancelsWhatWaitsForAConductor(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	b.In("n1", node.Deploying)
 	o := b.LastOperation("n1")
@@ -104,6 +107,7 @@ func TestRecoverCancelsWhatWaitsForAConductor(t *testing.T) {
 
 // A conductor at work goes on until its claim ends, even while recover queries Temporal.
 func TestWhatAStepLeavesUntilItsNodeIsTakenByForceIsOwed(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t, func(c *api.Config) { c.HardwareDeadline = time.Millisecond }).WithConductors()
 	b.In("n1", node.Deploying)
 	b.Operations.Run = node.RunStatus{Known: true, Open: true}
@@ -117,6 +121,7 @@ func TestWhatAStepLeavesUntilItsNodeIsTakenByForceIsOwed(t *testing.T) {
 }
 
 func TestForceClosesWhenTheLastRequestToHardwareIsOver(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t, func(c *api.Config) { c.HardwareDeadline = time.Second }).WithConductors()
 	b.In("n1", node.Deploying)
 	b.Operations.Run = node.RunStatus{Known: true, Open: true}
@@ -127,6 +132,7 @@ func TestForceClosesWhenTheLastRequestToHardwareIsOver(t *testing.T) {
 
 // Force waits for the last request to hardware, which may take longer than the request's own deadline.
 func TestForceGoesOnWithoutItsRequest(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t, func(c *api.Config) { c.HardwareDeadline = time.Millisecond }).WithConductors()
 	b.In("n1", node.Deploying)
 	b.Operations.Run = node.RunStatus{Known: true, Open: true}
@@ -145,6 +151,7 @@ func TestForceGoesOnWithoutItsRequest(t *testing.T) {
 }
 
 func TestBlankReasonsAreNone(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	b.In("n1", node.Deploying)
 	b.Post("/temper/v1/nodes/n1/recover", map[string]any{"force": true, "reason": " \t"}).Fails(400)
@@ -154,6 +161,7 @@ func TestBlankReasonsAreNone(t *testing.T) {
 // An operation that can be ended without its workflow is ended even while Temporal is away, and the answer has the node's new
 // state.
 func TestRecoverEndsWhatNobodyCoversWithoutTemporal(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	b.In("n1", node.Deploying)
 	b.SQL(`UPDATE operations SET run_id = 'r1', begun_at = now(), phase = 'waiting', stalled = 'conductor', stalled_at = now(), waiting_for = 'a conductor', undo = '["eject media"]'`)
@@ -171,6 +179,7 @@ func TestRecoverEndsWhatNobodyCoversWithoutTemporal(t *testing.T) {
 
 // After a reset, the row still has the old run while the new run waits for a timer.
 func TestRecoverLeavesAWorkflowAloneThatWasReset(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	b.In("n1", node.Deploying)
 	b.Operations.Run = node.RunStatus{Known: true, How: "terminated", ClosedAt: time.Now().Add(-time.Hour)}

@@ -10,6 +10,7 @@ import (
 )
 
 func TestAPersonTriesAnUndoAgain(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	b.In("n1", node.DeployFailed)
 	b.SQL(`UPDATE nodes SET owed = '["eject media"]', owed_refused = true, owed_error = 'eject: 400'`)
@@ -28,6 +29,7 @@ func TestAPersonTriesAnUndoAgain(t *testing.T) {
 
 // A retry writes the image again, so that it refuses an image as the request does.
 func TestARetryRefusesAnImageThatDoesNotFit(t *testing.T) {
+	t.Parallel()
 	b := fetching(t)
 	redfishNode(b)
 	url := images(t)
@@ -47,6 +49,7 @@ func TestARetryRefusesAnImageThatDoesNotFit(t *testing.T) {
 
 // Nobody has to end a maintenance that Temper has set because of a fault, and that ends when the fault does.
 func TestARetryInAMaintenanceThatEndsByItselfSaysSo(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	b.In("n1", node.DeployFailed)
 	b.SQL(`INSERT INTO operations (node_id, node_uuid, node_name, kind, phase, outcome, origin, target, conductor_group, driver, steps, ended_at)

@@ -47,6 +47,7 @@ func owners(b *apitest.Bench, query string) map[any]int {
 }
 
 func TestTheRingTellsWhoOwnsWhat(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	for i := range 10 {
 		b.Enrolled(fmt.Sprintf("n%d", i))
@@ -71,6 +72,7 @@ func TestTheRingTellsWhoOwnsWhat(t *testing.T) {
 }
 
 func TestTheRingTellsWhoOwnsANode(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	uuid := b.Enrolled("n1")
 	b.Enrolled("n2")
@@ -87,6 +89,7 @@ func TestTheRingTellsWhoOwnsANode(t *testing.T) {
 }
 
 func TestTheNodesOfAConductorAreThoseOfTheRing(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	for i := range 6 {
 		b.Enrolled(fmt.Sprintf("n%d", i))
@@ -100,6 +103,7 @@ func TestTheNodesOfAConductorAreThoseOfTheRing(t *testing.T) {
 }
 
 func TestWhatIfTouchesNothing(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	for i := range 8 {
 		b.Enrolled(fmt.Sprintf("n%d", i))

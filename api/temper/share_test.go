@@ -13,6 +13,7 @@ import (
 )
 
 func TestRow01AShareIsAllNodesWithTheirCapacity(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	offeredNode(b, "free", "")
 	offeredNode(b, "broken", "")
@@ -34,6 +35,7 @@ func TestRow01AShareIsAllNodesWithTheirCapacity(t *testing.T) {
 }
 
 func TestRow14AServiceWhoseLeaseHasEndedOffersNothing(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	offeredNode(b, "n", "")
 	register(b, "a", nil)
@@ -43,6 +45,7 @@ func TestRow14AServiceWhoseLeaseHasEndedOffersNothing(t *testing.T) {
 }
 
 func TestRow20ANodeInMaintenanceStaysForThoseWhoKnow(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	offeredNode(b, "n", "")
 	register(b, "a", nil)
@@ -56,6 +59,7 @@ func TestRow20ANodeInMaintenanceStaysForThoseWhoKnow(t *testing.T) {
 }
 
 func TestRow01WhatIsReservedIsNotClaimed(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	register(b, "a", nil)
 	for why, how := range map[string]string{
@@ -77,6 +81,7 @@ func TestRow01WhatIsReservedIsNotClaimed(t *testing.T) {
 }
 
 func TestRow22ANodeEntersWhenTheOldServiceHasAcknowledged(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	for i := range 8 {
 		offeredNode(b, fmt.Sprintf("n%d", i), "")
@@ -97,6 +102,7 @@ func TestRow22ANodeEntersWhenTheOldServiceHasAcknowledged(t *testing.T) {
 }
 
 func TestRow22AServiceThatStopsGivesItsNodesAtOnce(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	offeredNode(b, "n", "")
 	register(b, "a", map[string]any{"incarnation": 1})
@@ -107,6 +113,7 @@ func TestRow22AServiceThatStopsGivesItsNodesAtOnce(t *testing.T) {
 }
 
 func TestSharesArePaged(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	for i := range 5 {
 		offeredNode(b, fmt.Sprintf("n%d", i), "")

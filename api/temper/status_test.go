@@ -39,6 +39,7 @@ func conductorsLate(t *testing.T, metrics prometheus.Gatherer) float64 {
 }
 
 func TestTheStatusNamesThePartThatIsBroken(t *testing.T) {
+	t.Parallel()
 	var away explain.Dependencies
 	metrics := prometheus.NewRegistry()
 	b := apitest.New(t, func(c *api.Config) {
@@ -105,6 +106,7 @@ func TestTheStatusNamesThePartThatIsBroken(t *testing.T) {
 
 // What an orchestrator may not put right in Temporal is named with the command that does.
 func TestTheStatusNamesWhatDiffersInTemporal(t *testing.T) {
+	t.Parallel()
 	setup := &explain.TemporalSetup{}
 	b := apitest.New(t, func(c *api.Config) {
 		c.Setup = func(context.Context) *explain.TemporalSetup { return setup }
@@ -128,6 +130,7 @@ func TestTheStatusNamesWhatDiffersInTemporal(t *testing.T) {
 
 // A webhook whose deliveries fail is named, and breaks nothing.
 func TestTheStatusNamesWebhooksThatFail(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	require.NoError(t, b.Store.Reconciled(t.Context()))
 	for _, name := range []string{"chat", "fine", "off"} {

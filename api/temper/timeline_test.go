@@ -13,6 +13,7 @@ import (
 )
 
 func TestTheTimelineOfAnOperation(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	b.In("n1", node.Available)
 	id := b.Post(work, map[string]any{"verb": "active"}).Is(202)["id"].(string)

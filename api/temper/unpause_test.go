@@ -34,6 +34,7 @@ func pausedDeploy(t *testing.T) (*apitest.Bench, int64) {
 }
 
 func TestAnOperationThatIsPausedInTemporalSaysSoAndHowItGoesOn(t *testing.T) {
+	t.Parallel()
 	b, id := pausedDeploy(t)
 	o := b.Get(fmt.Sprintf("/temper/v1/operations/%d", id)).Is(200)
 	require.Equal(t, "paused", o["state"])
@@ -59,6 +60,7 @@ func TestAnOperationThatIsPausedInTemporalSaysSoAndHowItGoesOn(t *testing.T) {
 }
 
 func TestAnOperationIsUnpausedWithTheTimeItHadLeft(t *testing.T) {
+	t.Parallel()
 	b, id := pausedDeploy(t)
 	o := b.Post(fmt.Sprintf("/temper/v1/operations/%d/unpause", id), map[string]any{"reason": "looked"}).Is(202)
 	require.Equal(t, []string{fmt.Sprintf("unpause %d by %s: looked", id, node.Anonymous), fmt.Sprintf("nudge %d: ", id)}, b.Operations.Told())
@@ -74,6 +76,7 @@ func TestAnOperationIsUnpausedWithTheTimeItHadLeft(t *testing.T) {
 }
 
 func TestWhatEndsAPausedOperationUnpausesIt(t *testing.T) {
+	t.Parallel()
 	for name, ask := range map[string]func(b *apitest.Bench, id int64){
 		"abort": func(b *apitest.Bench, _ int64) {
 			b.Put("/v1/nodes/n1/states/provision", map[string]any{"target": "abort"}).Is(http.StatusAccepted)

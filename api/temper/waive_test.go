@@ -12,6 +12,7 @@ import (
 )
 
 func TestAPersonWaivesWhatANodeOwes(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	b.In("n1", node.DeployFailed)
 	path := "/temper/v1/nodes/n1/waive"
@@ -40,6 +41,7 @@ func TestAPersonWaivesWhatANodeOwes(t *testing.T) {
 
 // Waiving an undo that is being done right now also stops it.
 func TestAWaiverStopsTheUndoThatIsUnderWay(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	b.In("n1", node.DeployFailed)
 	b.SQL(`UPDATE nodes SET owed = '["eject media"]'`)

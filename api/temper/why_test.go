@@ -13,6 +13,7 @@ import (
 )
 
 func TestWhyAndRecoverSayThatNoOrchestratorRuns(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	b.In("n1", node.Deploying)
 	b.Operations.Run = node.RunStatus{Known: true, Open: true}
@@ -27,6 +28,7 @@ func TestWhyAndRecoverSayThatNoOrchestratorRuns(t *testing.T) {
 }
 
 func TestWhySaysFirstThatNobodyCoversTheNode(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t, func(c *api.Config) { c.Settings = "/etc/temper/temper.yaml" })
 	i := b.Conductor("c1", "", "fake-hardware")
 	b.Conductor("c2", "rack", "fake-hardware")
@@ -49,6 +51,7 @@ func TestWhySaysFirstThatNobodyCoversTheNode(t *testing.T) {
 
 // "temper why" and "temper node why" tell the same power requests that failed: the newest operation, of the last day.
 func TestAPowerRequestThatFailedIsTold(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	b.In("n1", node.Manageable)
 	insert := func(kind node.OperationKind, outcome node.Outcome, ago string) {
@@ -78,6 +81,7 @@ func TestAPowerRequestThatFailedIsTold(t *testing.T) {
 
 // The newest operation that moved the node can be repeated, however many power changes came after it.
 func TestAFailedDeployCanBeRepeatedAfterPowerChanges(t *testing.T) {
+	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	b.In("n1", node.DeployFailed)
 	b.SQL(`UPDATE nodes SET last_error = 'no disk'`)

@@ -178,6 +178,7 @@ func (r *ramdisk) commands() []any {
 }
 
 func TestAnAgentReportsLooksUpAndHeartbeats(t *testing.T) {
+	t.Parallel()
 	i := newIronic(t)
 	s := start(t, quick(sim.Config{Servers: 2, Seed: 3, APIURL: i.URL}))
 	i.refuse["/v1/lookup"] = []int{404, 409}
@@ -210,6 +211,7 @@ func TestAnAgentReportsLooksUpAndHeartbeats(t *testing.T) {
 }
 
 func TestAnAgentWithoutInspectionGoesStraightToLookup(t *testing.T) {
+	t.Parallel()
 	i := newIronic(t)
 	s := start(t, quick(sim.Config{Servers: 1, NoInspection: true}))
 	s.rack.SetAPIURL(i.URL + "/")
@@ -219,6 +221,7 @@ func TestAnAgentWithoutInspectionGoesStraightToLookup(t *testing.T) {
 }
 
 func TestAnAgentThatGetsNoTokenLocksItselfDown(t *testing.T) {
+	t.Parallel()
 	i := newIronic(t)
 	i.given = true
 	s := start(t, quick(sim.Config{Servers: 1, APIURL: i.URL}))
@@ -232,6 +235,7 @@ func TestAnAgentThatGetsNoTokenLocksItselfDown(t *testing.T) {
 }
 
 func TestAFinishedCommandForcesAHeartbeat(t *testing.T) {
+	t.Parallel()
 	i := newIronic(t)
 	i.timeout = 1_000_000 // so the agent sends no heartbeat by itself
 	s := start(t, quick(sim.Config{Servers: 1, APIURL: i.URL}))
@@ -242,6 +246,7 @@ func TestAFinishedCommandForcesAHeartbeat(t *testing.T) {
 }
 
 func TestCommandsNeedTheTokenAndComeOneAtATime(t *testing.T) {
+	t.Parallel()
 	i := newIronic(t)
 	s := start(t, quick(sim.Config{Servers: 1, APIURL: i.URL}))
 	r := s.boot(i)
@@ -269,6 +274,7 @@ func TestCommandsNeedTheTokenAndComeOneAtATime(t *testing.T) {
 }
 
 func TestARebootLosesTheCommands(t *testing.T) {
+	t.Parallel()
 	i := newIronic(t)
 	s := start(t, quick(sim.Config{Servers: 1, APIURL: i.URL}))
 	r := s.boot(i)
@@ -289,6 +295,7 @@ func TestARebootLosesTheCommands(t *testing.T) {
 }
 
 func TestCommandsThatAreNone(t *testing.T) {
+	t.Parallel()
 	i := newIronic(t)
 	s := start(t, quick(sim.Config{Servers: 1, APIURL: i.URL}))
 	r := s.boot(i)
@@ -327,6 +334,7 @@ func TestCommandsThatAreNone(t *testing.T) {
 }
 
 func TestAnAgentSwitchesItsMachineOff(t *testing.T) {
+	t.Parallel()
 	i := newIronic(t)
 	s := start(t, quick(sim.Config{Servers: 1, APIURL: i.URL}))
 	r := s.boot(i)
@@ -339,6 +347,7 @@ func TestAnAgentSwitchesItsMachineOff(t *testing.T) {
 }
 
 func TestOtherCommandsOfAnAgent(t *testing.T) {
+	t.Parallel()
 	i := newIronic(t)
 	s := start(t, quick(sim.Config{Servers: 1, APIURL: i.URL}))
 	r := s.boot(i)

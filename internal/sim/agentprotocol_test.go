@@ -38,6 +38,7 @@ func names(o any, without ...string) []string {
 func first(o any, list string) any { return o.(map[string]any)[list].([]any)[0] }
 
 func TestTheSimulatedAgentSendsTheFieldsOfTheRealOne(t *testing.T) {
+	t.Parallel()
 	image := []byte("an image")
 	srv := files(t, image)
 	i := newIronic(t)
@@ -83,6 +84,7 @@ func TestTheSimulatedAgentSendsTheFieldsOfTheRealOne(t *testing.T) {
 }
 
 func TestTempersClientAndTheSimulatedAgentUnderstandEachOther(t *testing.T) {
+	t.Parallel()
 	image := []byte("an image")
 	srv := files(t, image)
 	i := newIronic(t)

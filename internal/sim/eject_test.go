@@ -11,6 +11,7 @@ import (
 
 // A BMC that ejects slowly does not take an eject of the empty drive, or of the medium before, for one of the medium that is in.
 func TestASlowEjectIsOfTheMediumThatIsIn(t *testing.T) {
+	t.Parallel()
 	s := start(t, sim.Config{Servers: 1, Personas: []string{"idrac10"}, PowerDelay: time.Second, ImageBytes: 256 << 10})
 	m := s.rack.Server("sim-0001")
 	m.EjectMedia()

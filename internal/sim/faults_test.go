@@ -18,6 +18,7 @@ import (
 )
 
 func TestHTTPFaultsStrikeBeforeOrAfterTheEffect(t *testing.T) {
+	t.Parallel()
 	reset := func(err error) bool {
 		return errors.Is(err, syscall.ECONNRESET) || errors.Is(err, io.EOF)
 	}
@@ -73,6 +74,7 @@ func TestHTTPFaultsStrikeBeforeOrAfterTheEffect(t *testing.T) {
 }
 
 func TestATruncatedOrMistypedReadHasRealContent(t *testing.T) {
+	t.Parallel()
 	s := start(t, quick(sim.Config{Servers: 1}))
 	b := s.bmc("sim-0001")
 	whole := b.do(http.MethodGet, system, nil)
@@ -90,6 +92,7 @@ func TestATruncatedOrMistypedReadHasRealContent(t *testing.T) {
 }
 
 func TestAnUnauthorizedFaultEndsTheSession(t *testing.T) {
+	t.Parallel()
 	s := start(t, quick(sim.Config{Servers: 1}))
 	b := s.bmc("sim-0001")
 	login := b.do(http.MethodPost, "/redfish/v1/SessionService/Sessions", obj{"UserName": b.user, "Password": b.pass})
@@ -102,6 +105,7 @@ func TestAnUnauthorizedFaultEndsTheSession(t *testing.T) {
 }
 
 func TestAHangLastsUntilTheClientGivesUp(t *testing.T) {
+	t.Parallel()
 	s := start(t, quick(sim.Config{Servers: 1}))
 	b := s.bmc("sim-0001")
 	s.faults("sim-0001", `{"kind":"hang"}`)
@@ -116,6 +120,7 @@ func TestAHangLastsUntilTheClientGivesUp(t *testing.T) {
 }
 
 func TestPowerFaults(t *testing.T) {
+	t.Parallel()
 	s := start(t, quick(sim.Config{Servers: 1}))
 	b := s.bmc("sim-0001")
 	s.faults("sim-0001", `{"kind":"lost_power","path":"ComputerSystem.Reset","count":1},{"kind":"slow_power","delay":"300ms","count":1}`)
@@ -133,6 +138,7 @@ func TestPowerFaults(t *testing.T) {
 }
 
 func TestFaultsFollowFromTheSeed(t *testing.T) {
+	t.Parallel()
 	strikes := func(seed int64) (out []int) {
 		s := start(t, quick(sim.Config{Servers: 1, Seed: seed}))
 		defer s.stop()
@@ -151,6 +157,7 @@ func TestFaultsFollowFromTheSeed(t *testing.T) {
 }
 
 func TestFaultsAreListedReplacedAndRefused(t *testing.T) {
+	t.Parallel()
 	s := start(t, quick(sim.Config{Servers: 1}))
 	b := s.bmc("sim-0001")
 	url := s.rack.URL() + "/servers/sim-0001/faults"
@@ -182,6 +189,7 @@ func TestFaultsAreListedReplacedAndRefused(t *testing.T) {
 }
 
 func TestABMCWhoseOverrideIsAlwaysContinuous(t *testing.T) {
+	t.Parallel()
 	s := start(t, quick(sim.Config{Servers: 1}))
 	b := s.bmc("sim-0001")
 	s.faults("sim-0001", `{"kind":"always_continuous"}`)
@@ -200,6 +208,7 @@ func TestABMCWhoseOverrideIsAlwaysContinuous(t *testing.T) {
 }
 
 func TestASlowInsertGoesOnWithoutItsClient(t *testing.T) {
+	t.Parallel()
 	s := start(t, quick(sim.Config{Servers: 1}))
 	b, iso := s.bmc("sim-0001"), s.rack.URL()+"/images/deploy.iso"
 	s.faults("sim-0001", `{"kind":"slow_insert","delay":"300ms","count":1}`)

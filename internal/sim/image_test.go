@@ -59,6 +59,7 @@ func configDrive(content string) string {
 }
 
 func TestAnImageIsReadCheckedAndWritten(t *testing.T) {
+	t.Parallel()
 	image := bytes.Repeat([]byte("a disk image "), 5000)
 	sum256, sum512, sumMD5 := sha256.Sum256(image), sha512.Sum512(image), md5.Sum(image)
 	srv := files(t, image)
@@ -131,6 +132,7 @@ func TestAnImageIsReadCheckedAndWritten(t *testing.T) {
 
 // As the real agent does it: hints in instance_info come first, and the ones that the lookup right before the write has count.
 func TestAnImageIsWrittenToTheDiskThatTheHintsName(t *testing.T) {
+	t.Parallel()
 	image := bytes.Repeat([]byte("a disk image "), 5000)
 	srv := files(t, image)
 	i := newIronic(t)
@@ -165,6 +167,7 @@ func TestAnImageIsWrittenToTheDiskThatTheHintsName(t *testing.T) {
 
 // The error texts are the real agent's (disk_utils.py, get_and_validate_image_format).
 func TestAnImageIsCheckedForItsFormat(t *testing.T) {
+	t.Parallel()
 	begins := func(at int, what string) []byte {
 		b := make([]byte, 64<<10)
 		copy(b[at:], what)
@@ -214,6 +217,7 @@ func TestAnImageIsCheckedForItsFormat(t *testing.T) {
 }
 
 func TestAnImageLargerThanTheDiskFails(t *testing.T) {
+	t.Parallel()
 	image := make([]byte, 100_000)
 	srv := files(t, image)
 	i := newIronic(t)
@@ -225,6 +229,7 @@ func TestAnImageLargerThanTheDiskFails(t *testing.T) {
 }
 
 func TestADeployedServerBootsItsDiskUntilItIsCleaned(t *testing.T) {
+	t.Parallel()
 	i := newIronic(t)
 	s := start(t, quick(sim.Config{Servers: 1, APIURL: i.URL}))
 	r := s.boot(i)
@@ -264,6 +269,7 @@ func TestADeployedServerBootsItsDiskUntilItIsCleaned(t *testing.T) {
 }
 
 func TestConfigDrives(t *testing.T) {
+	t.Parallel()
 	image := []byte("an image")
 	srv := files(t, image)
 	i := newIronic(t)
@@ -291,6 +297,7 @@ func TestConfigDrives(t *testing.T) {
 }
 
 func TestAPartitionImageHasPartitions(t *testing.T) {
+	t.Parallel()
 	image := []byte("a file system")
 	srv := files(t, image)
 	i := newIronic(t)
@@ -306,6 +313,7 @@ func TestAPartitionImageHasPartitions(t *testing.T) {
 }
 
 func TestAgentFaults(t *testing.T) {
+	t.Parallel()
 	i := newIronic(t)
 	s := start(t, quick(sim.Config{Servers: 1, APIURL: i.URL}))
 	image := fmt.Sprintf(`{"image_info":{"id":"f","disk_format":"raw","urls":["%s/images/disk.raw"],"checksum":"%s/images/SHA256SUMS"}}`, s.rack.URL(), s.rack.URL())

@@ -16,6 +16,7 @@ import (
 
 // TestIPMIToolUsesTheConsole gives ipmitool a terminal, which it wants for a console, with script(1).
 func TestIPMIToolUsesTheConsole(t *testing.T) {
+	t.Parallel()
 	s := start(t, quick(sim.Config{Servers: 1, IPMI: true}))
 	m := s.rack.Server("sim-0001")
 	tool := newIPMITool(t, s.server("sim-0001"), 17)

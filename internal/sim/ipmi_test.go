@@ -48,6 +48,7 @@ func (i ipmitool) run(args ...string) string {
 }
 
 func TestIPMIToolReadsAndDrivesAServer(t *testing.T) {
+	t.Parallel()
 	for _, suite := range []int{3, 17} {
 		t.Run(strconv.Itoa(suite), func(t *testing.T) {
 			s := start(t, quick(sim.Config{Servers: 2, Seed: 1, IPMI: true}))
@@ -100,6 +101,7 @@ func TestIPMIToolReadsAndDrivesAServer(t *testing.T) {
 }
 
 func TestIPMIToolReadsTheSensors(t *testing.T) {
+	t.Parallel()
 	s := start(t, quick(sim.Config{Servers: 1, IPMI: true}))
 	tool := newIPMITool(t, s.server("sim-0001"), 17)
 	require.Regexp(t, `(?m)^CPU1 Temp +\| no reading +\| ns$`, tool.run("sdr", "list", "full"), "it is off")
@@ -114,6 +116,7 @@ func TestIPMIToolReadsTheSensors(t *testing.T) {
 }
 
 func TestIPMIToolIsRefused(t *testing.T) {
+	t.Parallel()
 	s := start(t, quick(sim.Config{Servers: 1, IPMI: true}))
 	row := s.server("sim-0001")
 	wrong := row
@@ -127,6 +130,7 @@ func TestIPMIToolIsRefused(t *testing.T) {
 }
 
 func TestPortsOfIPMISurviveARestart(t *testing.T) {
+	t.Parallel()
 	for range 5 { // another process may take a port meanwhile
 		cfg := quick(sim.Config{Servers: 2, IPMI: true, DataDir: t.TempDir()})
 		var ports [2][2]int
@@ -145,6 +149,7 @@ func TestPortsOfIPMISurviveARestart(t *testing.T) {
 
 // ipmitool reads the event log, and clears it with a reservation.
 func TestIPMIToolReadsAndClearsTheEventLog(t *testing.T) {
+	t.Parallel()
 	s := start(t, quick(sim.Config{Servers: 1, Seed: 1, IPMI: true}))
 	m := s.rack.Server("sim-0001")
 	tool := newIPMITool(t, s.server("sim-0001"), 17)

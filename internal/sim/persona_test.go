@@ -9,6 +9,7 @@ import (
 )
 
 func TestTheServersAreThePersonasInTurn(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	cfg := quick(sim.Config{Servers: 3, DataDir: dir, Personas: []string{"idrac10", "ilo5"}})
 	want := []string{"idrac10", "ilo5", "idrac10"}
@@ -29,6 +30,7 @@ func TestTheServersAreThePersonasInTurn(t *testing.T) {
 }
 
 func TestAPersonaThatIsNoneIsNamed(t *testing.T) {
+	t.Parallel()
 	_, err := sim.New(sim.Config{Personas: []string{"idrac7"}})
 	require.ErrorContains(t, err, "idrac7")
 	require.ErrorContains(t, err, "idrac9")

@@ -21,6 +21,7 @@ func transitions(s sim.Server) (out []machine.PowerAction) {
 }
 
 func TestPowerTakesItsTimeAndEveryRequestIsRecorded(t *testing.T) {
+	t.Parallel()
 	cfg := quick(sim.Config{Servers: 2})
 	cfg.PowerDelay = 150 * time.Millisecond
 	s := start(t, cfg)
@@ -60,6 +61,7 @@ func TestPowerTakesItsTimeAndEveryRequestIsRecorded(t *testing.T) {
 }
 
 func TestALaterPowerRequestWinsOverAnEarlierOne(t *testing.T) {
+	t.Parallel()
 	s := start(t, quick(sim.Config{Servers: 1}))
 	b := s.bmc("sim-0001")
 	s.faults("sim-0001", `{"kind":"slow_power","delay":"200ms","count":1}`)
@@ -73,6 +75,7 @@ func TestALaterPowerRequestWinsOverAnEarlierOne(t *testing.T) {
 }
 
 func TestAnOverrideForOnceIsUsedByTheNextBoot(t *testing.T) {
+	t.Parallel()
 	s := start(t, quick(sim.Config{Servers: 1, PXE: true}))
 	b := s.bmc("sim-0001")
 	boot := func() (any, any) {
@@ -97,6 +100,7 @@ func TestAnOverrideForOnceIsUsedByTheNextBoot(t *testing.T) {
 }
 
 func TestWhatBootsFollowsTheOverrideAndWhatIsThere(t *testing.T) {
+	t.Parallel()
 	iso := "/images/deploy.iso"
 	for name, c := range map[string]struct {
 		target string

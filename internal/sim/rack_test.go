@@ -23,6 +23,7 @@ import (
 )
 
 func TestTheListingHasWhatScriptsRelyOn(t *testing.T) {
+	t.Parallel()
 	s := start(t, quick(sim.Config{Servers: 3, Seed: 5}))
 	_, body := s.call(http.MethodGet, s.rack.URL()+"/servers", nil)
 	var rows []map[string]any
@@ -52,6 +53,7 @@ func TestTheListingHasWhatScriptsRelyOn(t *testing.T) {
 }
 
 func TestHardwareFollowsFromTheSeedAndNoTwoServersShareAnAddress(t *testing.T) {
+	t.Parallel()
 	seen := map[string]bool{}
 	for i := range 5000 {
 		h := machine.NewHardware(7, i, 0)
@@ -66,6 +68,7 @@ func TestHardwareFollowsFromTheSeedAndNoTwoServersShareAnAddress(t *testing.T) {
 }
 
 func TestARackStartedAgainGoesOn(t *testing.T) {
+	t.Parallel()
 	dir, i := t.TempDir(), newIronic(t)
 	cfg := quick(sim.Config{Servers: 2, Seed: 11, APIURL: i.URL, DataDir: dir})
 	run := func(during func(*stage)) {
@@ -118,6 +121,7 @@ func TestARackStartedAgainGoesOn(t *testing.T) {
 }
 
 func TestAPowerChangeThatWasUnderWayIsBroughtToItsEnd(t *testing.T) {
+	t.Parallel()
 	cfg := quick(sim.Config{Servers: 1, DataDir: t.TempDir()})
 	cfg.PowerDelay = time.Hour
 	s := start(t, cfg)
@@ -129,6 +133,7 @@ func TestAPowerChangeThatWasUnderWayIsBroughtToItsEnd(t *testing.T) {
 }
 
 func TestBMCsWithAddressesAndCertificatesOfTheirOwn(t *testing.T) {
+	t.Parallel()
 	for name, perServer := range map[string]bool{"an address each": true, "paths of one": false} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -162,6 +167,7 @@ func TestBMCsWithAddressesAndCertificatesOfTheirOwn(t *testing.T) {
 }
 
 func TestSettingsThatCannotBeAreNamed(t *testing.T) {
+	t.Parallel()
 	_, err := sim.New(sim.Config{Servers: -1, PowerDelay: -time.Second, ImageBytes: 1})
 	require.ErrorContains(t, err, "servers is -1")
 	require.ErrorContains(t, err, "power delay is -1s")
@@ -194,6 +200,7 @@ func TestARackOfNoServersAndATemporaryFolder(t *testing.T) {
 }
 
 func TestMetricsCountWhatIsAsked(t *testing.T) {
+	t.Parallel()
 	registry := prometheus.NewRegistry()
 	s := start(t, quick(sim.Config{Servers: 4, Metrics: registry}))
 	b := s.bmc("sim-0001")

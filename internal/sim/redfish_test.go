@@ -14,6 +14,7 @@ import (
 )
 
 func TestEverythingABMCLinksToIsThereAndSaysWhatItIs(t *testing.T) {
+	t.Parallel()
 	s := start(t, quick(sim.Config{Servers: 1, Seed: 1}))
 	b := s.bmc("sim-0001")
 	seen := map[string]bool{}
@@ -63,6 +64,7 @@ func links(v any) (out []string) {
 }
 
 func TestOnlyTheRootIsOpen(t *testing.T) {
+	t.Parallel()
 	s := start(t, quick(sim.Config{Servers: 1}))
 	b := s.bmc("sim-0001")
 	good := b.pass
@@ -93,6 +95,7 @@ func TestOnlyTheRootIsOpen(t *testing.T) {
 }
 
 func TestASessionLivesUntilItIsDeletedOrUnused(t *testing.T) {
+	t.Parallel()
 	cfg := quick(sim.Config{Servers: 1, MaxSessions: 2})
 	cfg.SessionTimeout = 300 * time.Millisecond
 	s := start(t, cfg)
@@ -130,6 +133,7 @@ func TestASessionLivesUntilItIsDeletedOrUnused(t *testing.T) {
 }
 
 func TestAChangeNeedsTheRightETagWhereItNamesOne(t *testing.T) {
+	t.Parallel()
 	s := start(t, quick(sim.Config{Servers: 1}))
 	b := s.bmc("sim-0001")
 	old := b.do(http.MethodGet, system, nil).header.Get("ETag")
@@ -146,6 +150,7 @@ func TestAChangeNeedsTheRightETagWhereItNamesOne(t *testing.T) {
 }
 
 func TestRefusedChangesChangeNothing(t *testing.T) {
+	t.Parallel()
 	s := start(t, quick(sim.Config{Servers: 1}))
 	b := s.bmc("sim-0001")
 	before := b.do(http.MethodGet, system, nil).header.Get("ETag")
@@ -186,6 +191,7 @@ func TestRefusedChangesChangeNothing(t *testing.T) {
 
 // The DMTF's Redfish Service Validator allows only hexadecimal digits in a DurableName of the format NAA.
 func TestADurableNameIsDigitsAlone(t *testing.T) {
+	t.Parallel()
 	s := start(t, quick(sim.Config{Servers: 1}))
 	b := s.bmc("sim-0001")
 	for _, drive := range []string{"1", "2"} {
@@ -196,6 +202,7 @@ func TestADurableNameIsDigitsAlone(t *testing.T) {
 }
 
 func TestWhatIsShownAsASettingCanBeSet(t *testing.T) {
+	t.Parallel()
 	s := start(t, quick(sim.Config{Servers: 1}))
 	b := s.bmc("sim-0001")
 	const chassis, service = "/redfish/v1/Chassis/1", "/redfish/v1/SessionService"
@@ -222,6 +229,7 @@ func TestWhatIsShownAsASettingCanBeSet(t *testing.T) {
 }
 
 func TestMediaIsReallyRead(t *testing.T) {
+	t.Parallel()
 	s := start(t, quick(sim.Config{Servers: 1, MediaLimit: 1 << 20}))
 	b := s.bmc("sim-0001")
 	var reads int
@@ -256,6 +264,7 @@ func TestMediaIsReallyRead(t *testing.T) {
 }
 
 func TestBIOSSettingsWaitForTheNextBoot(t *testing.T) {
+	t.Parallel()
 	s := start(t, quick(sim.Config{Servers: 1}))
 	b := s.bmc("sim-0001")
 	bios := func(path string) any { return b.do(http.MethodGet, system+path, nil).at("Attributes", "ProcTurboMode") }
@@ -272,6 +281,7 @@ func TestBIOSSettingsWaitForTheNextBoot(t *testing.T) {
 }
 
 func TestVolumesAreMadeOfFreeDrives(t *testing.T) {
+	t.Parallel()
 	s := start(t, quick(sim.Config{Servers: 1, DiskBytes: 1 << 30}))
 	b := s.bmc("sim-0001")
 	const volumes = system + "/Storage/1/Volumes"
@@ -288,6 +298,7 @@ func TestVolumesAreMadeOfFreeDrives(t *testing.T) {
 }
 
 func TestActionsBecomeTasksWhereSoSet(t *testing.T) {
+	t.Parallel()
 	cfg := quick(sim.Config{Servers: 1})
 	cfg.TaskDelay = 100 * time.Millisecond
 	s := start(t, cfg)
@@ -317,6 +328,7 @@ func TestActionsBecomeTasksWhereSoSet(t *testing.T) {
 }
 
 func TestABMCThatRestartsForgetsItsSessionsAndNothingElse(t *testing.T) {
+	t.Parallel()
 	s := start(t, quick(sim.Config{Servers: 1}))
 	b := s.bmc("sim-0001")
 	b.reset("On")

@@ -17,6 +17,7 @@ import (
 // has an address of its own.
 
 func TestRedfishtoolReadsAServer(t *testing.T) {
+	t.Parallel()
 	tool, err := exec.LookPath("redfishtool")
 	if err != nil {
 		t.Skip("NOT TESTED: redfishtool is not installed (Debian: apt-get install redfishtool)")
@@ -67,6 +68,7 @@ func sushyPython(t *testing.T) string {
 }
 
 func TestSushyReadsAndDrivesAServer(t *testing.T) {
+	t.Parallel()
 	python := sushyPython(t)
 	s := start(t, quick(sim.Config{Servers: 1, Seed: 1, PerServerAddress: true}))
 	row, h := s.server("sim-0001"), s.rack.Server("sim-0001")
