@@ -7,6 +7,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/jsonvalue"
 )
 
 // Object is a JSON object of a request, read field by field. It remembers the
@@ -93,7 +94,7 @@ func (o *Object) Integer(name string) *int64 {
 	if !o.Has(name) {
 		return nil
 	}
-	n, ok := asInteger(o.Fields[name])
+	n, ok := jsonvalue.IntOrText(o.Fields[name])
 	if !ok {
 		o.Fail("Expected an integer for %s: %s", name, Describe(o.Fields[name]))
 	}

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/jsonvalue"
 	"go.temper.dev/temper/internal/node"
 )
 
@@ -53,8 +54,8 @@ func (r Setters[T]) Required(name string, limit int, at func(*T) *string) func(*
 // Integer sets a whole number that can't be null, of 32 bits.
 func (r Setters[T]) Integer(name string, at func(*T) *int) func(*T, any) error {
 	return func(t *T, v any) error {
-		n, ok := v.(float64)
-		if !ok || n != math.Trunc(n) || math.Abs(n) > math.MaxInt32 {
+		n, ok := jsonvalue.Int(v)
+		if !ok || n < -math.MaxInt32 || n > math.MaxInt32 {
 			return r.WrongType(name, "'integer'", v)
 		}
 		*at(t) = int(n)

@@ -21,18 +21,6 @@ func AsBool(name string, v any) (bool, error) {
 	return false, fault.New(fault.Invalid, "Invalid %s: Unrecognized value '%s', acceptable values are: %s", name, Describe(v), boolWords)
 }
 
-func asInteger(v any) (int64, bool) {
-	switch v := v.(type) {
-	case float64:
-		n := int64(v)
-		return n, float64(n) == v
-	case string:
-		n, err := json.Number(strings.TrimSpace(v)).Int64()
-		return n, err == nil
-	}
-	return 0, false
-}
-
 // Describe is a value as an error may repeat it.
 func Describe(v any) string {
 	switch v.(type) {

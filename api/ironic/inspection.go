@@ -1,7 +1,6 @@
 package ironic
 
 import (
-	"encoding/json"
 	"net/http"
 	"strings"
 
@@ -12,6 +11,7 @@ import (
 	"go.temper.dev/temper/api/httpd"
 	"go.temper.dev/temper/internal/agent"
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/jsonvalue"
 	"go.temper.dev/temper/internal/node"
 )
 
@@ -118,7 +118,7 @@ func (s *Server) inspected(c *gin.Context, id string, found agent.Inspection) (*
 // data without the ramdisk's logs, as in Ironic.
 func inspectionData(found agent.Inspection) (inventory, plugin map[string]any, err error) {
 	if found.RawInventory != nil {
-		if err := json.Unmarshal(found.RawInventory, &inventory); err != nil {
+		if err := jsonvalue.Unmarshal(found.RawInventory, &inventory); err != nil {
 			return nil, nil, format.BadJSON(err)
 		}
 	}
@@ -128,7 +128,7 @@ func inspectionData(found agent.Inspection) (inventory, plugin map[string]any, e
 			continue
 		}
 		var v any
-		if err := json.Unmarshal(raw, &v); err != nil {
+		if err := jsonvalue.Unmarshal(raw, &v); err != nil {
 			return nil, nil, format.BadJSON(err)
 		}
 		plugin[k] = v

@@ -11,6 +11,7 @@ package store
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"sync"
 	"time"
@@ -20,6 +21,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/jsonvalue"
 )
 
 // Config says where the database is and how long it may take.
@@ -103,6 +105,9 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 		pc.ConnConfig.RuntimeParams[k] = v
 	}
 	pc.AfterConnect = func(_ context.Context, c *pgx.Conn) error {
+		codec := pgtype.JSONCodec{Marshal: json.Marshal, Unmarshal: jsonvalue.Unmarshal}
+		c.TypeMap().RegisterType(&pgtype.Type{Name: "json", OID: pgtype.JSONOID, Codec: &codec})
+		c.TypeMap().RegisterType(&pgtype.Type{Name: "jsonb", OID: pgtype.JSONBOID, Codec: (*pgtype.JSONBCodec)(&codec)})
 		c.TypeMap().RegisterType(&pgtype.Type{Name: "timestamptz", OID: pgtype.TimestamptzOID, Codec: &pgtype.TimestamptzCodec{ScanLocation: time.UTC}})
 		return nil
 	}

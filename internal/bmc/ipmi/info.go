@@ -3,7 +3,6 @@ package ipmi
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"math"
 	"net"
@@ -19,6 +18,7 @@ import (
 
 	"go.temper.dev/temper/internal/bmc"
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/jsonvalue"
 )
 
 // The properties of driver_info, by Ironic's names. The hardware type (package node)
@@ -109,31 +109,15 @@ func (p *properties) text(name string) string {
 // number returns a number that may also be given as a string, as Ironic allows; byDefault if
 // it is absent.
 func (p *properties) number(name string, low, high, byDefault int) int {
-	n, err := 0, error(nil)
-	switch v := p.values[name].(type) {
-	case nil:
+	if v := p.values[name]; v == nil || v == "" {
 		return byDefault
-	case float64:
-		if n = int(v); v != math.Trunc(v) || math.Abs(v) > math.MaxInt32 {
-			n = -1
-		}
-	case json.Number:
-		n, err = strconv.Atoi(v.String())
-	case int:
-		n = v
-	case string:
-		if v == "" {
-			return byDefault
-		}
-		n, err = strconv.Atoi(v)
-	default:
-		n = -1
 	}
-	if err != nil || n < low || n > high {
+	n, ok := jsonvalue.IntOrText(p.values[name])
+	if !ok || n < int64(low) || n > int64(high) {
 		p.refuse("%s is not a whole number from %d to %d", name, low, high)
 		return byDefault
 	}
-	return n
+	return int(n)
 }
 
 func (p *properties) boolean(name string, byDefault bool) bool {
@@ -252,14 +236,8 @@ func (p *properties) suites() []types.CipherSuiteID {
 
 // version returns ipmi_protocol_version, which may also be a number.
 func (p *properties) version() string {
-	switch v := p.values[propProtocolVersion].(type) {
-	case float64:
-		return strconv.FormatFloat(v, 'f', 1, 64)
-	case json.Number:
-		if f, err := v.Float64(); err == nil {
-			return strconv.FormatFloat(f, 'f', 1, 64)
-		}
-		return v.String()
+	if f, ok := jsonvalue.Float(p.values[propProtocolVersion]); ok {
+		return strconv.FormatFloat(f, 'f', 1, 64)
 	}
 	return p.text(propProtocolVersion)
 }
