@@ -113,8 +113,8 @@ func (o *Object) List(name string) []any {
 // Reason reads a reason for people; blanks are none.
 func (o *Object) Reason() string {
 	reason := strings.TrimSpace(o.Text("reason"))
-	if len(reason) > MaxReason || HasNUL(reason) {
-		o.Fail("The reason is longer than %d bytes or holds a NUL character", MaxReason)
+	if len(reason) > MaxReason {
+		o.Fail("The reason is longer than %d bytes", MaxReason)
 	}
 	return reason
 }

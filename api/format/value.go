@@ -65,25 +65,3 @@ func parseBool(s string) (value, ok bool) {
 	}
 	return false, false
 }
-
-// HasNUL reports whether v contains a NUL character, which PostgreSQL can't store
-// in a text.
-func HasNUL(v any) bool {
-	switch v := v.(type) {
-	case string:
-		return strings.ContainsRune(v, 0)
-	case []any:
-		for _, one := range v {
-			if HasNUL(one) {
-				return true
-			}
-		}
-	case map[string]any:
-		for k, one := range v {
-			if strings.ContainsRune(k, 0) || HasNUL(one) {
-				return true
-			}
-		}
-	}
-	return false
-}

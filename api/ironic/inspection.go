@@ -2,7 +2,6 @@ package ironic
 
 import (
 	"net/http"
-	"strings"
 
 	"github.com/gin-gonic/gin"
 	"go.uber.org/zap"
@@ -136,30 +135,5 @@ func inspectionData(found agent.Inspection) (inventory, plugin map[string]any, e
 	if found.Error != "" {
 		plugin["error"] = found.Error
 	}
-	inventory, _ = withoutNUL(inventory).(map[string]any)
-	plugin, _ = withoutNUL(plugin).(map[string]any)
 	return inventory, plugin, nil
-}
-
-// withoutNUL drops what PostgreSQL can't store: firmware tables are full of it,
-// and an inventory is not refused for that.
-func withoutNUL(v any) any {
-	switch v := v.(type) {
-	case string:
-		return strings.ReplaceAll(v, "\x00", "")
-	case []any:
-		for i := range v {
-			v[i] = withoutNUL(v[i])
-		}
-	case map[string]any:
-		if v == nil {
-			return v
-		}
-		out := make(map[string]any, len(v))
-		for k, one := range v {
-			out[strings.ReplaceAll(k, "\x00", "")] = withoutNUL(one)
-		}
-		return out
-	}
-	return v
 }

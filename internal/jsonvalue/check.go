@@ -31,7 +31,7 @@ func (e *PlaceError) Error() string {
 const (
 	notUTF8       = "is text that is not valid UTF-8"
 	loneSurrogate = "is text with half of a surrogate pair (\\ud800 to \\udfff), which is no character"
-	hasNUL        = "is text with the character U+0000, which can't be stored"
+	hasNUL        = "is text with the character U+0000 (NUL), which can't be stored"
 	repeated      = "is given more than once"
 	badKey        = "has a key that "
 )

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 )
 
@@ -15,16 +14,12 @@ import (
 // calls Unmarshal, too.
 func Unmarshal(b []byte, v any) error {
 	d := NewDecoder(bytes.NewReader(b))
-	switch err := d.Decode(v); {
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		return errors.New("unexpected end of JSON input")
-	case err != nil:
-		return err
+	err := d.Decode(v)
+	ended := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+	if ended || err == nil && len(bytes.TrimLeft(b[d.InputOffset():], " \t\r\n")) > 0 {
+		return json.Unmarshal(b, new(json.RawMessage)) // a document that ends too early, or does not end: the error of encoding/json
 	}
-	if rest := bytes.TrimLeft(b[d.InputOffset():], " \t\r\n"); len(rest) > 0 {
-		return fmt.Errorf("invalid character %q after top-level value", rest[0])
-	}
-	return nil
+	return err
 }
 
 // NewDecoder returns json.NewDecoder with the numbers of Unmarshal.
