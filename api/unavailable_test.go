@@ -1,10 +1,13 @@
 package api_test
 
 import (
+	"context"
 	"fmt"
 	"net"
 	"testing"
+	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
@@ -13,6 +16,7 @@ import (
 	"go.temper.dev/temper/api/apitest"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/store"
+	"go.temper.dev/temper/internal/testenv"
 )
 
 func TestTheDatabaseAway(t *testing.T) {
@@ -50,4 +54,21 @@ func told(t *testing.T, lines *observer.ObservedLogs, a *apitest.Answer) string 
 	mine := lines.FilterField(zap.String("request_id", a.Header.Get("OpenStack-Request-Id"))).FilterMessage("request failed").All()
 	require.Len(t, mine, 1)
 	return fmt.Sprint(mine[0].ContextMap()["error"])
+}
+
+func TestADeadlineIsToldFromTheDatabaseAway(t *testing.T) {
+	url := testenv.Postgres(t)
+	st, err := store.Open(t.Context(), store.Config{URL: url, StatementTimeout: 50 * time.Millisecond})
+	require.NoError(t, err)
+	t.Cleanup(st.Close)
+	b := apitest.New(t, func(c *api.Config) { c.Store = st })
+	holder, err := pgx.Connect(t.Context(), url)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = holder.Close(context.Background()) })
+	_, err = holder.Exec(t.Context(), "BEGIN; LOCK TABLE nodes")
+	require.NoError(t, err)
+	words := b.Get("/v1/nodes").Fails(503)
+	require.Equal(t, fault.DatabaseTimeout, b.Last.Refused(503).Code)
+	require.Contains(t, words, fault.DatabaseTimeout.Meaning())
+	require.Contains(t, words, "a statement may take 50ms")
 }

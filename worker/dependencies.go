@@ -90,7 +90,7 @@ func ask(ctx context.Context, question func(context.Context) (string, error), tr
 
 // TroubleOfPostgreSQL says what an error of Store.Ready means for people.
 func TroubleOfPostgreSQL(err error) string {
-	if code := fault.CodeOf(err); code == fault.DatabaseUnavailable || code == fault.NoAnswerInTime {
+	if code := fault.CodeOf(err); code == fault.DatabaseUnavailable || code == fault.DatabaseTimeout || code == fault.NoAnswerInTime {
 		return explain.PostgreSQLAway
 	}
 	return explain.PostgreSQLOutdated

@@ -9,6 +9,7 @@ import (
 
 	"go.temper.dev/temper/internal/agent"
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/jsonvalue"
 	"go.temper.dev/temper/internal/mask"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/internal/plan"
@@ -327,7 +328,7 @@ func (t *task) agentSteps() []agent.Step {
 		return nil
 	}
 	var out []agent.Step
-	if json.Unmarshal(raw, &out) != nil {
+	if jsonvalue.Unmarshal(raw, &out) != nil {
 		return nil
 	}
 	return out

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"go.temper.dev/temper/internal/agent"
+	"go.temper.dev/temper/internal/jsonvalue"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/internal/rootdevice"
 )
@@ -22,7 +23,7 @@ func inspectionOfAgent(raw map[string]any) (node.Inspection, error) {
 		return node.Inspection{}, fmt.Errorf("encode: %w", err)
 	}
 	var inv agent.Inventory
-	if err := json.Unmarshal(b, &inv); err != nil {
+	if err := jsonvalue.Unmarshal(b, &inv); err != nil {
 		return node.Inspection{}, fmt.Errorf("decode: %w", err)
 	}
 	props := map[string]any{}

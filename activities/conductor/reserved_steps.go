@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"go.temper.dev/temper/internal/bmc"
+	"go.temper.dev/temper/internal/jsonvalue"
 	"go.temper.dev/temper/internal/node"
 )
 
@@ -33,7 +34,7 @@ func hold(ctx context.Context, t *task, step *node.Step) (outcome, error) {
 // wait waits for the number of seconds in the step's arguments or, if there is none, for the
 // agent's next heartbeat.
 func wait(ctx context.Context, t *task, step *node.Step) (outcome, error) {
-	if seconds, ok := step.Args["seconds"].(float64); ok {
+	if seconds, ok := jsonvalue.Float(step.Args["seconds"]); ok {
 		until := step.StartedAt.Add(time.Duration(seconds * float64(time.Second)))
 		t.waitFor(node.Wait{For: node.WaitTime, Since: *step.StartedAt, Until: &until})
 		return done, t.sleepTelling(ctx, time.Until(until))

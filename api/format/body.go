@@ -10,23 +10,26 @@ import (
 
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/jsonlimit"
+	"go.temper.dev/temper/internal/jsonvalue"
 )
 
 // BodyClass is the limits on a request body, and the budget that it counts for.
 type BodyClass struct {
 	limits jsonlimit.Limits
 	from   sender
+	mended bool // text that can't be kept is changed; else such a body is refused
 }
 
 // The classes of request bodies (Ironic api/middleware limits the same: config
 // drives and inventories are large, everything else is not). An inventory comes
-// with the ramdisk's logs, one long string, which is not kept.
+// with the ramdisk's logs, one long string, which is not kept. Its texts come from firmware, which
+// has strings of any bytes, and a server is not refused for them.
 var (
-	MaxBody           = BodyClass{jsonlimit.Limits{Bytes: 1 << 20, Elements: 50_000, Depth: maxDepth}, fromUsers}
-	MaxBodyProvision  = BodyClass{jsonlimit.Limits{Bytes: 64 << 20, Elements: 50_000, Depth: maxDepth}, fromUsers}
-	MaxBodyHeartbeat  = BodyClass{jsonlimit.Limits{Bytes: 128 << 10, Elements: 100, Depth: maxDepth}, fromAgents}
+	MaxBody           = BodyClass{jsonlimit.Limits{Bytes: 1 << 20, Elements: 50_000, Depth: maxDepth}, fromUsers, false}
+	MaxBodyProvision  = BodyClass{jsonlimit.Limits{Bytes: 64 << 20, Elements: 50_000, Depth: maxDepth}, fromUsers, false}
+	MaxBodyHeartbeat  = BodyClass{jsonlimit.Limits{Bytes: 128 << 10, Elements: 100, Depth: maxDepth}, fromAgents, false}
 	MaxBodyInspection = BodyClass{
-		jsonlimit.Limits{Bytes: 16 << 20, Text: 1 << 20, Kept: 4 << 20, Elements: 50_000, Depth: maxDepth}, fromInspections,
+		jsonlimit.Limits{Bytes: 16 << 20, Text: 1 << 20, Kept: 4 << 20, Elements: 50_000, Depth: maxDepth}, fromInspections, true,
 	}
 )
 
@@ -38,7 +41,7 @@ func ReadJSON(c *gin.Context, class BodyClass, v any) error {
 	if err != nil || len(bytes.TrimSpace(raw)) == 0 {
 		return err
 	}
-	if err := json.Unmarshal(raw, v); err != nil {
+	if err := jsonvalue.Unmarshal(raw, v); err != nil {
 		return BadJSON(err)
 	}
 	return nil
@@ -56,6 +59,11 @@ func ReadBody(c *gin.Context, class BodyClass) ([]byte, error) {
 		return nil, busyReading(c, err)
 	case err != nil:
 		return nil, fault.New(fault.Invalid, "The request body could not be read: %w", err)
+	case class.mended:
+		return raw, nil
+	}
+	if err := jsonvalue.Check(raw); err != nil {
+		return nil, fault.New(fault.Invalid, "The request body can't be kept as it was sent: %w", err)
 	}
 	return raw, nil
 }

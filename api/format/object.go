@@ -7,6 +7,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/jsonvalue"
 )
 
 // Object is a JSON object of a request, read field by field. It remembers the
@@ -93,7 +94,7 @@ func (o *Object) Integer(name string) *int64 {
 	if !o.Has(name) {
 		return nil
 	}
-	n, ok := asInteger(o.Fields[name])
+	n, ok := jsonvalue.IntOrText(o.Fields[name])
 	if !ok {
 		o.Fail("Expected an integer for %s: %s", name, Describe(o.Fields[name]))
 	}
@@ -112,8 +113,8 @@ func (o *Object) List(name string) []any {
 // Reason reads a reason for people; blanks are none.
 func (o *Object) Reason() string {
 	reason := strings.TrimSpace(o.Text("reason"))
-	if len(reason) > MaxReason || HasNUL(reason) {
-		o.Fail("The reason is longer than %d bytes or holds a NUL character", MaxReason)
+	if len(reason) > MaxReason {
+		o.Fail("The reason is longer than %d bytes", MaxReason)
 	}
 	return reason
 }

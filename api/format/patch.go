@@ -11,6 +11,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/jsonvalue"
 )
 
 // PatchOp is one operation of a PATCH: Ironic's subset of RFC 6902 (common/args.py).
@@ -41,10 +42,8 @@ func ReadPatch(c *gin.Context) ([]PatchOp, error) {
 		return nil, err
 	}
 	var raw []json.RawMessage
-	if len(body) > 0 {
-		if err := json.Unmarshal(body, &raw); err != nil {
-			return nil, fault.New(fault.Invalid, `The request body must be a list of patch operations, like [{"op": "add", "path": "/extra/a", "value": 1}]`)
-		}
+	if err := jsonvalue.Unmarshal(body, &raw); err != nil || raw == nil { // null, or nothing
+		return nil, fault.New(fault.Invalid, `The request body must be a list of patch operations, like [{"op": "add", "path": "/extra/a", "value": 1}]`)
 	}
 	if len(raw) > maxPatchOps {
 		return nil, fault.New(fault.Invalid, "Schema error for patch: %d operations are more than %d", len(raw), maxPatchOps)
@@ -62,7 +61,7 @@ func ReadPatch(c *gin.Context) ([]PatchOp, error) {
 
 func readPatchOp(raw json.RawMessage, minor int) (PatchOp, error) {
 	var fields map[string]json.RawMessage
-	if err := json.Unmarshal(raw, &fields); err != nil {
+	if err := jsonvalue.Unmarshal(raw, &fields); err != nil {
 		return PatchOp{}, fault.New(fault.Invalid, "Schema error for patch: an operation is not of type 'object'")
 	}
 	p := PatchOp{raw: raw}
@@ -70,12 +69,12 @@ func readPatchOp(raw json.RawMessage, minor int) (PatchOp, error) {
 		var err error
 		switch name {
 		case "op":
-			err = json.Unmarshal(v, &p.Op)
+			err = jsonvalue.Unmarshal(v, &p.Op)
 		case "path":
-			err = json.Unmarshal(v, &p.Path)
+			err = jsonvalue.Unmarshal(v, &p.Path)
 		case "value":
 			// It may be of any type, so all that can be wrong is a number.
-			if err := json.Unmarshal(v, &p.Value); err != nil {
+			if err := jsonvalue.Unmarshal(v, &p.Value); err != nil {
 				return PatchOp{}, BadJSON(err)
 			}
 		default:
@@ -119,7 +118,7 @@ func patched(doc map[string]any, ops []PatchOp) (map[string]any, error) {
 		}
 	}
 	var out map[string]any
-	if err := json.Unmarshal(text, &out); err != nil {
+	if err := jsonvalue.Unmarshal(text, &out); err != nil {
 		return nil, fault.New(fault.Internal, "read patched document: %w", err)
 	}
 	return out, nil

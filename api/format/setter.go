@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/jsonvalue"
 	"go.temper.dev/temper/internal/node"
 )
 
@@ -18,10 +19,6 @@ func (r Setters[T]) WrongType(name, want string, v any) error {
 	return fault.New(fault.Invalid, "Schema error for %s: %s: %s is not of type %s", r.Resource, name, Describe(v), want)
 }
 
-func (r Setters[T]) nul(name string) error {
-	return fault.New(fault.Invalid, "Schema error for %s: %s holds a NUL character", r.Resource, name)
-}
-
 // Text sets a string of at most limit characters.
 func (r Setters[T]) Text(name string, limit int, at func(*T) *string) func(*T, any) error {
 	return func(t *T, v any) error {
@@ -31,8 +28,6 @@ func (r Setters[T]) Text(name string, limit int, at func(*T) *string) func(*T, a
 			return r.WrongType(name, "'string', 'null'", v)
 		case len([]rune(s)) > limit:
 			return fault.New(fault.Invalid, "Schema error for %s: %s: '%s' is too long, at most %d characters are allowed", r.Resource, name, Clip(s), limit)
-		case HasNUL(s):
-			return r.nul(name)
 		}
 		*at(t) = s
 		return nil
@@ -53,8 +48,8 @@ func (r Setters[T]) Required(name string, limit int, at func(*T) *string) func(*
 // Integer sets a whole number that can't be null, of 32 bits.
 func (r Setters[T]) Integer(name string, at func(*T) *int) func(*T, any) error {
 	return func(t *T, v any) error {
-		n, ok := v.(float64)
-		if !ok || n != math.Trunc(n) || math.Abs(n) > math.MaxInt32 {
+		n, ok := jsonvalue.Int(v)
+		if !ok || n < -math.MaxInt32 || n > math.MaxInt32 {
 			return r.WrongType(name, "'integer'", v)
 		}
 		*at(t) = int(n)
@@ -110,8 +105,6 @@ func (r Setters[T]) Dict(name string, at func(*T) *map[string]any) func(*T, any)
 		switch {
 		case !ok && v != nil:
 			return r.WrongType(name, "'object', 'null'", v)
-		case HasNUL(m):
-			return r.nul(name)
 		case m == nil:
 			m = map[string]any{}
 		}

@@ -21,18 +21,6 @@ func AsBool(name string, v any) (bool, error) {
 	return false, fault.New(fault.Invalid, "Invalid %s: Unrecognized value '%s', acceptable values are: %s", name, Describe(v), boolWords)
 }
 
-func asInteger(v any) (int64, bool) {
-	switch v := v.(type) {
-	case float64:
-		n := int64(v)
-		return n, float64(n) == v
-	case string:
-		n, err := json.Number(strings.TrimSpace(v)).Int64()
-		return n, err == nil
-	}
-	return 0, false
-}
-
 // Describe is a value as an error may repeat it.
 func Describe(v any) string {
 	switch v.(type) {
@@ -76,26 +64,4 @@ func parseBool(s string) (value, ok bool) {
 		return false, true
 	}
 	return false, false
-}
-
-// HasNUL reports whether v contains a NUL character, which PostgreSQL can't store
-// in a text.
-func HasNUL(v any) bool {
-	switch v := v.(type) {
-	case string:
-		return strings.ContainsRune(v, 0)
-	case []any:
-		for _, one := range v {
-			if HasNUL(one) {
-				return true
-			}
-		}
-	case map[string]any:
-		for k, one := range v {
-			if strings.ContainsRune(k, 0) || HasNUL(one) {
-				return true
-			}
-		}
-	}
-	return false
 }

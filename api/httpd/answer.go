@@ -57,6 +57,8 @@ func fail(c *gin.Context, err error) {
 			Logger(c).Error("request failed", zap.Int("status", status), zap.Error(err))
 		}
 		switch {
+		case code == fault.DatabaseTimeout: // which limit, and of what
+			words = unavailable(code) + " " + words
 		case status == http.StatusServiceUnavailable:
 			words = unavailable(code)
 		case !ofHardware(err):

@@ -92,8 +92,8 @@ func newAllocation(in *format.Object, minor int) (*node.Allocation, error) {
 	if err := node.ValidResourceClass(a.ResourceClass); err != nil {
 		in.Fail("Schema error for allocation: %w", err)
 	}
-	if len([]rune(a.Owner)) > 255 || format.HasNUL(a.Owner) {
-		in.Fail("Schema error for allocation: owner is too long or holds a NUL character")
+	if len([]rune(a.Owner)) > 255 {
+		in.Fail("Schema error for allocation: owner is too long")
 	}
 	a.CandidateNodes = words(in, "candidate_nodes")
 	if err := setAllocationExtra(a, in.Fields["extra"]); err != nil {
@@ -107,7 +107,7 @@ func words(o *format.Object, name string) []string {
 	var out []string
 	for _, v := range o.List(name) {
 		s, ok := v.(string)
-		if !ok || format.HasNUL(s) {
+		if !ok {
 			o.Fail("Schema error for allocation: %s: %s is not of type 'string'", name, format.Describe(v))
 			return nil
 		}

@@ -1,9 +1,7 @@
 package ironic
 
 import (
-	"encoding/json"
 	"net/http"
-	"strings"
 
 	"github.com/gin-gonic/gin"
 	"go.uber.org/zap"
@@ -12,6 +10,7 @@ import (
 	"go.temper.dev/temper/api/httpd"
 	"go.temper.dev/temper/internal/agent"
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/jsonvalue"
 	"go.temper.dev/temper/internal/node"
 )
 
@@ -118,7 +117,7 @@ func (s *Server) inspected(c *gin.Context, id string, found agent.Inspection) (*
 // data without the ramdisk's logs, as in Ironic.
 func inspectionData(found agent.Inspection) (inventory, plugin map[string]any, err error) {
 	if found.RawInventory != nil {
-		if err := json.Unmarshal(found.RawInventory, &inventory); err != nil {
+		if err := jsonvalue.Unmarshal(found.RawInventory, &inventory); err != nil {
 			return nil, nil, format.BadJSON(err)
 		}
 	}
@@ -128,7 +127,7 @@ func inspectionData(found agent.Inspection) (inventory, plugin map[string]any, e
 			continue
 		}
 		var v any
-		if err := json.Unmarshal(raw, &v); err != nil {
+		if err := jsonvalue.Unmarshal(raw, &v); err != nil {
 			return nil, nil, format.BadJSON(err)
 		}
 		plugin[k] = v
@@ -136,30 +135,5 @@ func inspectionData(found agent.Inspection) (inventory, plugin map[string]any, e
 	if found.Error != "" {
 		plugin["error"] = found.Error
 	}
-	inventory, _ = withoutNUL(inventory).(map[string]any)
-	plugin, _ = withoutNUL(plugin).(map[string]any)
 	return inventory, plugin, nil
-}
-
-// withoutNUL drops what PostgreSQL can't store: firmware tables are full of it,
-// and an inventory is not refused for that.
-func withoutNUL(v any) any {
-	switch v := v.(type) {
-	case string:
-		return strings.ReplaceAll(v, "\x00", "")
-	case []any:
-		for i := range v {
-			v[i] = withoutNUL(v[i])
-		}
-	case map[string]any:
-		if v == nil {
-			return v
-		}
-		out := make(map[string]any, len(v))
-		for k, one := range v {
-			out[strings.ReplaceAll(k, "\x00", "")] = withoutNUL(one)
-		}
-		return out
-	}
-	return v
 }

@@ -7,7 +7,6 @@ import (
 
 	"go.temper.dev/temper/api/format"
 	"go.temper.dev/temper/api/httpd"
-	"go.temper.dev/temper/internal/fault"
 )
 
 // putMaintenance answers PUT /v1/nodes/X/maintenance. Maintenance is set at any
@@ -31,9 +30,6 @@ func (s *Server) putMaintenance(c *gin.Context) (int, any, error) {
 func (s *Server) deleteMaintenance(c *gin.Context) (int, any, error) { return s.maintain(c, false, "") }
 
 func (s *Server) maintain(c *gin.Context, on bool, reason string) (int, any, error) {
-	if format.HasNUL(reason) {
-		return 0, nil, fault.New(fault.Invalid, "The reason holds a NUL character")
-	}
 	ident, err := s.Ident(c, c.Param("node"))
 	if err != nil {
 		return 0, nil, err

@@ -6,6 +6,7 @@ import (
 
 	"go.temper.dev/temper/api/format"
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/jsonvalue"
 	"go.temper.dev/temper/internal/node"
 )
 
@@ -63,7 +64,7 @@ func checkLink(link map[string]any) error {
 	case "vlan":
 		address = "vlan_mac_address"
 		err = requireTexts(link, "vlan_link")
-		if id, isNumber := link["vlan_id"].(float64); err == nil && (!isNumber || id != float64(int64(id))) {
+		if _, isInteger := jsonvalue.Int(link["vlan_id"]); err == nil && !isInteger {
 			err = fmt.Errorf("vlan_id must be an integer")
 		}
 	case "bond":

@@ -171,7 +171,7 @@ func TestPatchNodeIsRefused(t *testing.T) {
 		"traits":                          {[]apitest.Op{apitest.Add("/traits", []string{"CUSTOM_A"})}, 400, "Cannot patch /traits. "},
 		"something that is not there":     {[]apitest.Op{apitest.Remove("/extra/nothing")}, 400, "Couldn't apply patch 'remove /extra/nothing'. Reason: can't remove a non-existent object 'nothing'"},
 		"another value of what is not":    {[]apitest.Op{apitest.Replace("/extra/nothing", 1)}, 400, "Couldn't apply patch 'replace /extra/nothing'. Reason: can't replace a non-existent object 'nothing'"},
-		"a number that nothing can hold":  {`[{"op":"add","path":"/extra/a","value":1e400}]`, 400, "The request body has the number 1e400, which is out of range"},
+		"a number that nothing can hold":  {`[{"op":"add","path":"/extra/a","value":1e400}]`, 400, "/0/value is a number with more than 400 digits"},
 		"below something that is not":     {[]apitest.Op{apitest.Add("/extra/a/b", 1)}, 400, "Couldn't apply patch 'add /extra/a/b'. Reason: "},
 		"no driver":                       {[]apitest.Op{apitest.Remove("/driver")}, 400, "Schema error for node: driver: "},
 		"a driver nobody has":             {[]apitest.Op{apitest.Replace("/driver", "ipmi")}, 400, "No valid host was found. "},

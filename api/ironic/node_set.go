@@ -6,6 +6,7 @@ import (
 
 	"go.temper.dev/temper/api/format"
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/jsonvalue"
 	"go.temper.dev/temper/internal/node"
 )
 
@@ -43,13 +44,12 @@ func isSize(v any) bool {
 	switch v := v.(type) {
 	case bool:
 		return true
-	case float64:
-		return v >= 0
 	case string:
 		i, ok := new(big.Int).SetString(strings.TrimPrefix(strings.TrimSpace(v), "+"), 10)
 		return ok && i.Sign() >= 0
 	}
-	return false
+	size, ok := jsonvalue.Float(v)
+	return ok && size >= 0
 }
 
 func setUUID(n *node.Node, v any) error {

@@ -69,7 +69,7 @@ func setLocalLink(p *node.Port, v any) error {
 	out := make(map[string]any, len(m))
 	for k, val := range m {
 		s, isText := val.(string)
-		if !localLinkKeys[k] || !isText || format.HasNUL(s) {
+		if !localLinkKeys[k] || !isText {
 			return fault.New(fault.Invalid, "Schema error for local_link_connection: '%s' is unexpected or no string", format.Clip(k))
 		}
 		out[k] = s

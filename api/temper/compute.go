@@ -118,9 +118,6 @@ func readComputeHeartbeat(c *gin.Context) (*computeHeartbeat, error) {
 	if h.Incarnation < 0 || h.Acknowledged < 0 {
 		in.Fail("incarnation and acknowledged_epoch can not be below 0")
 	}
-	if format.HasNUL(h.SettingsError) {
-		in.Fail("settings_error holds a NUL character")
-	}
 	for _, one := range in.List("gone_instances") {
 		uuid, ok := one.(string)
 		if !ok || !node.IsUUID(uuid) || len(h.gone) >= maxGone {
@@ -275,9 +272,6 @@ func (s *Server) moveCompute(c *gin.Context) (int, any, error) {
 	from, to, ident := in.Text("from"), in.Text("to"), node.CanonicalUUID(in.Text("node"))
 	if in.Err == nil && to == "" {
 		in.Fail("Expected the name of a compute service for to")
-	}
-	if format.HasNUL(from) || format.HasNUL(to) || format.HasNUL(ident) {
-		in.Fail("A name holds a NUL character")
 	}
 	if in.Err != nil {
 		return 0, nil, in.Err

@@ -68,8 +68,8 @@ func (s *Server) readOrder(c *gin.Context, in *format.Object) (*order, error) {
 	in.Require("verb")
 	word, key := in.Text("verb"), in.Text("idempotency_key")
 	patient, dryRun := in.Boolean("wait_for_conductor"), in.Boolean("dry_run")
-	if in.Has("idempotency_key") && (key == "" || len(key) > maxIdempotencyKey || format.HasNUL(key)) {
-		in.Fail("The idempotency_key must have 1 to %d bytes and no NUL character", maxIdempotencyKey)
+	if in.Has("idempotency_key") && (key == "" || len(key) > maxIdempotencyKey) {
+		in.Fail("The idempotency_key must have 1 to %d bytes", maxIdempotencyKey)
 	}
 	if in.Err != nil {
 		return nil, in.Err
@@ -240,8 +240,6 @@ func (s *Server) readProvisionOrder(c *gin.Context, in *format.Object, verb node
 		wrong = unfit(in, verb.Target, "steps")
 	case !in.Has("runbook") && plan.RequireSteps(verb.Kind, len(steps)) != nil:
 		wrong = fault.New(fault.Invalid, "steps is required with the verb %q", verb.Target)
-	case format.HasNUL(p.Info):
-		wrong = fault.New(fault.Invalid, "instance_info holds a NUL character")
 	case in.Has("on_failure"):
 		p.OnFailure, wrong = intent.AsOnFailure(onFailure)
 	}

@@ -318,7 +318,7 @@ func TestHostileOrders(t *testing.T) {
 		`{"verb": "active", "disable_ramdisk": true}`:                   "disable_ramdisk",
 		`{"verb": "active", "wait_for_conductor": "perhaps"}`:           "wait_for_conductor",
 		`{"verb": "active", "idempotency_key": ""}`:                     "1 to 255 bytes",
-		`{"verb": "active", "idempotency_key": "a\u0000"}`:              "1 to 255 bytes",
+		`{"verb": "active", "idempotency_key": "a\u0000"}`:              "NUL",
 		`{"verb": "power on", "steps": []}`:                             "steps can't be given",
 		`{"verb": "power on", "timeout": -1}`:                           "timeout",
 		`{"verb": "power on", "instance_info": {}}`:                     "instance_info can't be given",

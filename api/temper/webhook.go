@@ -123,7 +123,7 @@ func texts(in *format.Object, name string) (out []string) {
 	}
 	for _, v := range list {
 		word, ok := v.(string)
-		if !ok || word == "" || format.HasNUL(word) {
+		if !ok || word == "" {
 			in.Fail("Expected words for %s", name)
 			return nil
 		}

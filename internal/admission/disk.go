@@ -3,10 +3,10 @@ package admission
 import (
 	"cmp"
 	"fmt"
-	"strconv"
-	"strings"
+	"math"
 
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/jsonvalue"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/internal/rootdevice"
 	"go.temper.dev/temper/internal/text"
@@ -79,8 +79,8 @@ func LargestDisk(n *node.Node, inventory map[string]any) (disk Disk, known bool)
 	if len(disks) > 0 || Hinted(n) {
 		return disk, disk.Size > 0
 	}
-	gib, err := strconv.ParseInt(strings.TrimSpace(fmt.Sprint(n.Properties["local_gb"])), 10, 32)
-	if err != nil || gib <= 0 {
+	gib, ok := jsonvalue.IntOrText(n.Properties["local_gb"])
+	if !ok || gib <= 0 || gib >= math.MaxInt32 {
 		return Disk{}, false
 	}
 	return Disk{Name: "properties/local_gb", Size: (gib + 1) << 30}, true // inspections round down, and leave 1 GiB out
@@ -110,13 +110,9 @@ func FitsDisk(n *node.Node, inventory map[string]any, size int64) error {
 func Hinted(n *node.Node) bool { return rootdevice.Of(n.InstanceInfo, n.Properties) != nil }
 
 func wholeNumber(v any) (int64, bool) {
-	switch v := v.(type) {
-	case float64:
-		return int64(v), v > 0
-	case int64:
-		return v, v > 0
-	case int:
-		return int64(v), v > 0
+	if n, ok := jsonvalue.Int(v); ok {
+		return n, n > 0
 	}
-	return 0, false
+	f, ok := jsonvalue.Float(v)
+	return int64(f), ok && f >= 1 && f < math.MaxInt64
 }

@@ -103,7 +103,7 @@ func TestRequestsAreTheRealOnes(t *testing.T) {
 				Ports: []map[string]any{p["ports"].([]any)[0].(map[string]any)},
 			})
 			require.Len(t, lists.Of(agent.DeployFamily)["GenericHardwareManager"], 3)
-			require.EqualValues(t, 3, lists.Versions["VendorManager"])
+			require.Equal(t, json.Number("3"), lists.Versions["VendorManager"])
 			return err
 		}},
 		"command_execute_clean_step.json": {"result_running.json", "false", func(c *agent.Client) error {

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"strings"
+
+	"go.temper.dev/temper/internal/jsonvalue"
 )
 
 // Command is the body of POST /v1/commands/?wait=true|false&agent_token=T.
@@ -91,7 +93,7 @@ func (e *CommandError) UnmarshalJSON(b []byte) error {
 		Details Text   `json:"details"`
 		Error   Text   `json:"error"` // a synchronous command that failed with a string
 	}
-	if !bytes.HasPrefix(bytes.TrimSpace(b), []byte("{")) || json.Unmarshal(b, &o) != nil {
+	if !bytes.HasPrefix(bytes.TrimSpace(b), []byte("{")) || jsonvalue.Unmarshal(b, &o) != nil {
 		*e = CommandError{Message: looseText(b)}
 		return nil
 	}

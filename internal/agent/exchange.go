@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -17,6 +16,7 @@ import (
 	"go.temper.dev/temper/internal/dial"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/jsonlimit"
+	"go.temper.dev/temper/internal/jsonvalue"
 	"go.temper.dev/temper/internal/text"
 )
 
@@ -63,7 +63,7 @@ func (c *Client) do(ctx context.Context, timeout time.Duration, what, method, at
 	case err != nil:
 		return c.requestError(ctx, what, err)
 	}
-	if err := json.Unmarshal(answer, into); err != nil {
+	if err := jsonvalue.Unmarshal(answer, into); err != nil {
 		return failed(fault.Unreachable, "%s on the agent: the answer can't be read: %s", what, c.oneLine(err.Error()))
 	}
 	return nil
@@ -89,7 +89,7 @@ func (c *Client) requestError(ctx context.Context, what string, err error) error
 // statusError returns the error of an answer other than 200.
 func (c *Client) statusError(what, method string, code int, answer []byte) error {
 	var f Fault
-	_ = json.Unmarshal(answer, &f) // a proxy may answer with something else
+	_ = jsonvalue.Unmarshal(answer, &f) // a proxy may answer with something else
 	message := c.oneLine(f.Faultstring)
 	if message == "" {
 		message = http.StatusText(code)

@@ -1,6 +1,10 @@
 package agent
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"go.temper.dev/temper/internal/jsonvalue"
+)
 
 // Lookup is the answer to GET /v1/lookup?addresses=MAC,...[&node_uuid=U]: the agent's node
 // and its configuration.
@@ -134,13 +138,13 @@ func (i Inspection) MarshalJSON() ([]byte, error) {
 // UnmarshalJSON takes inventory and error out and leaves the rest in Plugin.
 func (i *Inspection) UnmarshalJSON(b []byte) error {
 	var all map[string]json.RawMessage
-	if err := json.Unmarshal(b, &all); err != nil {
+	if err := jsonvalue.Unmarshal(b, &all); err != nil {
 		return err
 	}
 	*i = Inspection{Plugin: all}
 	if raw, ok := all["inventory"]; ok && string(raw) != "null" {
 		i.Inventory = new(Inventory)
-		if err := json.Unmarshal(raw, i.Inventory); err != nil {
+		if err := jsonvalue.Unmarshal(raw, i.Inventory); err != nil {
 			return err
 		}
 		i.RawInventory = raw

@@ -6,6 +6,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"go.temper.dev/temper/internal/jsonvalue"
 )
 
 // Text is a string that the agent may send as null, a number or a boolean, because it
@@ -51,7 +53,7 @@ func looseText(raw json.RawMessage) string {
 		return ""
 	}
 	var s string
-	if err := json.Unmarshal(raw, &s); err == nil {
+	if err := jsonvalue.Unmarshal(raw, &s); err == nil {
 		return s
 	}
 	return string(raw)

@@ -1,10 +1,10 @@
 package agent
 
 import (
-	"encoding/json"
 	"slices"
 
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/jsonvalue"
 )
 
 // Order is a command that a step needs the agent to run.
@@ -168,7 +168,7 @@ func stepOf(r Result) *stepName {
 	// An entry that can't be decoded names no step, which is no error here.
 	_ = r.Decode(&done)
 	if len(r.Params) > 0 {
-		_ = json.Unmarshal(r.Params, &asked)
+		_ = jsonvalue.Unmarshal(r.Params, &asked)
 	}
 	for _, s := range []*stepName{done.Deploy, done.Clean, done.Service, asked.Step} {
 		if s != nil && s.Step != "" {

@@ -1,8 +1,9 @@
 package agent
 
 import (
-	"encoding/json"
 	"math"
+
+	"go.temper.dev/temper/internal/jsonvalue"
 )
 
 // Progress is how much of a command is done that runs. ironic-python-agent tells nothing of a running command but that it
@@ -24,7 +25,7 @@ func (r *Result) Progress() *Progress {
 		return nil
 	}
 	var out RunningResult
-	if json.Unmarshal(r.Result, &out) != nil || out.Progress == nil {
+	if jsonvalue.Unmarshal(r.Result, &out) != nil || out.Progress == nil {
 		return nil
 	}
 	p := *out.Progress

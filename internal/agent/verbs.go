@@ -2,9 +2,9 @@ package agent
 
 import (
 	"context"
-	"encoding/json"
 
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/jsonvalue"
 )
 
 // ListSteps returns the steps that the agent offers for a node in the family f.
@@ -73,5 +73,5 @@ func (r Result) Decode(into any) error {
 	if len(r.Result) == 0 {
 		return nil
 	}
-	return json.Unmarshal(r.Result, into)
+	return jsonvalue.Unmarshal(r.Result, into)
 }

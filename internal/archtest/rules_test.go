@@ -31,6 +31,7 @@ var rules = []rule{
 	{at: "internal/buildinfo", never: []string{anyThirdParty}, why: "every role and every client has a version"},
 	{at: "internal/dial", ours: []string{"internal/fault"}, never: []string{anyThirdParty}, why: "connections, whoever makes them"},
 	{at: "internal/recording", never: []string{anyThirdParty}, why: "a file, shared with the simulator"},
+	{at: "internal/jsonvalue", never: []string{anyThirdParty}, why: "everything decodes JSON"},
 	{at: "internal/jsonlimit", never: []string{temporal, pgx, gin, gofish, zap}, why: "whoever reads what strangers send"},
 	{at: "internal/origin", ours: []string{"internal/text"}, never: []string{anyThirdParty}, why: "every listener has it"},
 	{at: "internal/ring", never: []string{anyThirdParty}, why: "who owns what is pure"},

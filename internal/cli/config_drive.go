@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -15,6 +14,7 @@ import (
 
 	"go.temper.dev/temper/internal/cli/input"
 	"go.temper.dev/temper/internal/configdrive"
+	"go.temper.dev/temper/internal/jsonvalue"
 )
 
 // readConfigDrive returns the value of --config-drive in a form that the API takes: a URL, an object of parts that the image is
@@ -52,7 +52,7 @@ func loadConfigDrive(s string) (any, error) {
 		return gzipBase64(raw)
 	case bytes.HasPrefix(bytes.TrimSpace(raw), []byte("{")):
 		var parts map[string]any
-		if err := json.Unmarshal(raw, &parts); err != nil {
+		if err := jsonvalue.Unmarshal(raw, &parts); err != nil {
 			return nil, fmt.Errorf("read its JSON: %w", err)
 		}
 		return parts, nil
@@ -109,7 +109,7 @@ func readConfigDriveDir(dir string) (map[string]any, error) {
 			continue
 		}
 		var object map[string]any
-		if err := json.Unmarshal(raw, &object); err != nil {
+		if err := jsonvalue.Unmarshal(raw, &object); err != nil {
 			return nil, fmt.Errorf("%s is no JSON object", one.file)
 		}
 		parts[one.part] = object

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -14,6 +13,7 @@ import (
 
 	"go.temper.dev/temper/internal/cli/table"
 	"go.temper.dev/temper/internal/client"
+	"go.temper.dev/temper/internal/jsonvalue"
 	"go.temper.dev/temper/internal/node"
 )
 
@@ -125,7 +125,7 @@ func (p *eventPrinter) Event(e client.StreamEvent) error {
 // eventLine is an event for people: when, about what, and what was told.
 func eventLine(e client.StreamEvent) (string, error) {
 	var fields map[string]any
-	if err := json.Unmarshal(e.Raw, &fields); err != nil {
+	if err := jsonvalue.Unmarshal(e.Raw, &fields); err != nil {
 		return "", errors.New("the API sent an event that is no JSON object")
 	}
 	about := e.NodeName

@@ -9,9 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
-
 	"go.temper.dev/temper/internal/cli/input"
+	"go.temper.dev/temper/internal/jsonvalue"
 	"go.temper.dev/temper/internal/mask"
 )
 
@@ -48,8 +47,7 @@ func (p *keyValues) Set(s string) error {
 		return nil
 	}
 	var v any
-	d := json.NewDecoder(strings.NewReader(value))
-	d.UseNumber()
+	d := jsonvalue.NewDecoder(strings.NewReader(value))
 	if json.Valid([]byte(value)) && d.Decode(&v) == nil {
 		if v == nil {
 			return errNull(key)
@@ -64,8 +62,9 @@ func (p *keyValues) readFile(path string) error {
 	if err != nil {
 		return err
 	}
-	var all map[string]any
-	if err := yaml.Unmarshal(raw, &all); err != nil { // JSON is YAML
+	v, err := readYAML(raw)
+	all, isObject := v.(map[string]any)
+	if err != nil || v != nil && !isObject {
 		return fmt.Errorf("%s is no object in JSON or YAML", path)
 	}
 	if len(all) == 0 {
@@ -111,8 +110,9 @@ func readSteps(flag, s string) ([]any, error) {
 			return nil, fmt.Errorf("--%s wants a list in JSON, or a file with one: %w", flag, err)
 		}
 	}
-	var steps []any
-	if err := yaml.Unmarshal(raw, &steps); err != nil || len(steps) == 0 {
+	v, err := readYAML(raw)
+	steps, _ := v.([]any)
+	if err != nil || len(steps) == 0 {
 		return nil, fmt.Errorf(`--%s wants a list of steps, like [{"interface": "deploy", "step": "erase_devices_metadata"}]`, flag)
 	}
 	return steps, nil

@@ -142,7 +142,7 @@ func TestConfigDrives(t *testing.T) {
 	}{
 		"a URL stays one":            {given: "http://example.org/drive", want: "http://example.org/drive"},
 		"a folder of files":          {given: filepath.Join(dir, "flat"), want: map[string]any{"meta_data": map[string]any{"hostname": "h1"}, "user_data": "#cloud-config\n"}},
-		"a folder as on the drive":   {given: filepath.Join(dir, "tree"), want: map[string]any{"network_data": map[string]any{"links": []any{}}, "vendor_data": map[string]any{"v": 1.0}}},
+		"a folder as on the drive":   {given: filepath.Join(dir, "tree"), want: map[string]any{"network_data": map[string]any{"links": []any{}}, "vendor_data": map[string]any{"v": json.Number("1")}}},
 		"an object of parts":         {given: write("parts.json", []byte(` {"user_data":"x"}`)), want: map[string]any{"user_data": "x"}},
 		"what is ready":              {given: write("ready", []byte(ready+"\n")), want: ready},
 		"an image, gzipped":          {given: write("drive.gz", zipped.Bytes()), want: ready},

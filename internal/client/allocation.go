@@ -2,9 +2,10 @@ package client
 
 import (
 	"context"
-	"encoding/json"
 	"net/http"
 	"net/url"
+
+	"go.temper.dev/temper/internal/jsonvalue"
 )
 
 // Allocation is an allocation as the API shows it.
@@ -24,7 +25,7 @@ type Allocation struct {
 // UnmarshalJSON reads an allocation and keeps the answer.
 func (a *Allocation) UnmarshalJSON(raw []byte) error {
 	type plain Allocation
-	err := json.Unmarshal(raw, (*plain)(a))
+	err := jsonvalue.Unmarshal(raw, (*plain)(a))
 	a.document = keep(raw)
 	return err
 }

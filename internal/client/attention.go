@@ -2,9 +2,10 @@ package client
 
 import (
 	"context"
-	"encoding/json"
 	"net/url"
 	"time"
+
+	"go.temper.dev/temper/internal/jsonvalue"
 )
 
 // Attention is a node that needs a person.
@@ -23,7 +24,7 @@ type Attention struct {
 // UnmarshalJSON reads it and keeps the answer.
 func (a *Attention) UnmarshalJSON(raw []byte) error {
 	type plain Attention
-	err := json.Unmarshal(raw, (*plain)(a))
+	err := jsonvalue.Unmarshal(raw, (*plain)(a))
 	a.document = keep(raw)
 	return err
 }
@@ -44,7 +45,7 @@ type AttentionGroup struct {
 // UnmarshalJSON reads it and keeps the answer.
 func (g *AttentionGroup) UnmarshalJSON(raw []byte) error {
 	type plain AttentionGroup
-	err := json.Unmarshal(raw, (*plain)(g))
+	err := jsonvalue.Unmarshal(raw, (*plain)(g))
 	g.document = keep(raw)
 	return err
 }

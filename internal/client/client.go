@@ -5,7 +5,6 @@ package client
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +13,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"go.temper.dev/temper/internal/jsonvalue"
 )
 
 // Version is the microversion of every request: the newest that the API has.
@@ -147,7 +148,7 @@ func (c *Client) do(ctx context.Context, r request, out any) (http.Header, error
 	var body []byte
 	if r.body != nil {
 		var err error
-		if body, err = json.Marshal(r.body); err != nil {
+		if body, err = jsonvalue.Marshal(r.body); err != nil {
 			return nil, fmt.Errorf("write the request: %w", err)
 		}
 	}
@@ -223,7 +224,7 @@ func (c *Client) read(ctx context.Context, r request, res *http.Response, out an
 	case out == nil:
 		return nil
 	}
-	if err := json.Unmarshal(raw, out); err != nil {
+	if err := jsonvalue.Unmarshal(raw, out); err != nil {
 		return &Error{
 			Method: r.method, Path: r.path, URL: c.base, Status: res.StatusCode, Stage: Unreadable, err: err,
 			Words: "what answers there is not Temper's API: its answer is not what was asked for",

@@ -2,11 +2,12 @@ package client
 
 import (
 	"context"
-	"encoding/json"
 	"net/http"
 	"net/url"
 	"strconv"
 	"time"
+
+	"go.temper.dev/temper/internal/jsonvalue"
 )
 
 // ComputeHeartbeat is the heartbeat of a compute service.
@@ -46,7 +47,7 @@ type ComputeService struct {
 // UnmarshalJSON reads a service and keeps the answer.
 func (v *ComputeService) UnmarshalJSON(raw []byte) error {
 	type plain ComputeService
-	err := json.Unmarshal(raw, (*plain)(v))
+	err := jsonvalue.Unmarshal(raw, (*plain)(v))
 	v.document = keep(raw)
 	return err
 }
@@ -179,7 +180,7 @@ type ComputeWhatIf struct {
 // UnmarshalJSON reads it and keeps the answer.
 func (w *ComputeWhatIf) UnmarshalJSON(raw []byte) error {
 	type plain ComputeWhatIf
-	err := json.Unmarshal(raw, (*plain)(w))
+	err := jsonvalue.Unmarshal(raw, (*plain)(w))
 	w.document = keep(raw)
 	return err
 }

@@ -2,9 +2,10 @@ package client
 
 import (
 	"context"
-	"encoding/json"
 	"net/http"
 	"time"
+
+	"go.temper.dev/temper/internal/jsonvalue"
 )
 
 // Console is the serial console of a node.
@@ -24,7 +25,7 @@ type Console struct {
 // UnmarshalJSON reads the console and keeps the answer.
 func (c *Console) UnmarshalJSON(raw []byte) error {
 	type plain Console
-	err := json.Unmarshal(raw, (*plain)(c))
+	err := jsonvalue.Unmarshal(raw, (*plain)(c))
 	c.document = keep(raw)
 	return err
 }

@@ -1,6 +1,10 @@
 package client
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"go.temper.dev/temper/internal/jsonvalue"
+)
 
 // document keeps an answer as the API sent it. A struct has only the fields that this program uses, but is shown as JSON with
 // all of them.
@@ -22,7 +26,7 @@ func (d document) MarshalJSON() ([]byte, error) { return d.Raw(), nil }
 // Fields returns all fields of the answer.
 func (d document) Fields() map[string]any {
 	var all map[string]any
-	if json.Unmarshal(d.raw, &all) != nil {
+	if jsonvalue.Unmarshal(d.raw, &all) != nil {
 		return nil
 	}
 	return all

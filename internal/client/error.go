@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/jsonvalue"
 )
 
 // Stage says how far a failed request came.
@@ -209,7 +210,7 @@ func faultCode(raw []byte) (fault.Code, []Help) {
 		Code fault.Code `json:"code"`
 		Help []Help     `json:"help"`
 	}
-	if json.Unmarshal(raw, &body) != nil {
+	if jsonvalue.Unmarshal(raw, &body) != nil {
 		return "", nil
 	}
 	return body.Code, body.Help
@@ -224,17 +225,17 @@ func FaultString(raw []byte) string {
 			Message string `json:"message"`
 		} `json:"error"`
 	}
-	if json.Unmarshal(raw, &body) != nil {
+	if jsonvalue.Unmarshal(raw, &body) != nil {
 		return ""
 	}
 	var text string
-	if json.Unmarshal(body.Packed, &text) == nil {
+	if jsonvalue.Unmarshal(body.Packed, &text) == nil {
 		body.Packed = json.RawMessage(text)
 	}
 	var inner struct {
 		Fault string `json:"faultstring"`
 	}
-	switch err := json.Unmarshal(body.Packed, &inner); {
+	switch err := jsonvalue.Unmarshal(body.Packed, &inner); {
 	case err == nil && inner.Fault != "":
 		text = inner.Fault
 	case text == "":

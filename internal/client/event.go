@@ -3,7 +3,6 @@ package client
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"go.temper.dev/temper/internal/jsonvalue"
 )
 
 // EventFilter says which events to follow. An empty field is for all.
@@ -173,13 +174,13 @@ func handle(h EventHandler, kind string, data []byte) error {
 		return nil
 	case kind == "reset":
 		var m Missed
-		if err := json.Unmarshal(data, &m); err != nil {
+		if err := jsonvalue.Unmarshal(data, &m); err != nil {
 			return fmt.Errorf("read a reset: %w", err)
 		}
 		return h.Missed(m)
 	}
 	e := StreamEvent{Raw: data}
-	if err := json.Unmarshal(data, &e); err != nil {
+	if err := jsonvalue.Unmarshal(data, &e); err != nil {
 		return fmt.Errorf("read an event: %w", err)
 	}
 	return h.Event(e)

@@ -2,10 +2,11 @@ package client
 
 import (
 	"context"
-	"encoding/json"
 	"net/http"
 	"net/url"
 	"time"
+
+	"go.temper.dev/temper/internal/jsonvalue"
 )
 
 // Driver is a hardware type that conductors have.
@@ -19,7 +20,7 @@ type Driver struct {
 // UnmarshalJSON reads a driver and keeps the answer.
 func (d *Driver) UnmarshalJSON(raw []byte) error {
 	type plain Driver
-	err := json.Unmarshal(raw, (*plain)(d))
+	err := jsonvalue.Unmarshal(raw, (*plain)(d))
 	d.document = keep(raw)
 	return err
 }
@@ -72,7 +73,7 @@ type Conductor struct {
 // UnmarshalJSON reads a conductor and keeps the answer.
 func (k *Conductor) UnmarshalJSON(raw []byte) error {
 	type plain Conductor
-	err := json.Unmarshal(raw, (*plain)(k))
+	err := jsonvalue.Unmarshal(raw, (*plain)(k))
 	k.document = keep(raw)
 	return err
 }

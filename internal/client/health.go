@@ -2,10 +2,11 @@ package client
 
 import (
 	"context"
-	"encoding/json"
 	"net/http"
 	"net/url"
 	"time"
+
+	"go.temper.dev/temper/internal/jsonvalue"
 )
 
 // Health is the health of a node as its BMC told it last.
@@ -32,7 +33,7 @@ type HealthReason struct {
 // UnmarshalJSON reads the health and keeps the answer.
 func (h *Health) UnmarshalJSON(raw []byte) error {
 	type plain Health
-	err := json.Unmarshal(raw, (*plain)(h))
+	err := jsonvalue.Unmarshal(raw, (*plain)(h))
 	h.document = keep(raw)
 	return err
 }

@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+
+	"go.temper.dev/temper/internal/jsonvalue"
 )
 
 // List is the first part of a collection, in its order.
@@ -60,12 +62,12 @@ func pages[T any](ctx context.Context, c *Client, path string, q url.Values, key
 
 // page returns the items of one page and the link to the next.
 func page[T any](body map[string]json.RawMessage, key string) (items []T, next string, err error) {
-	if err := json.Unmarshal(body[key], &items); err != nil {
+	if err := jsonvalue.Unmarshal(body[key], &items); err != nil {
 		return nil, "", err
 	}
 	if raw, ok := body["next"]; ok {
 		var at *string
-		if err := json.Unmarshal(raw, &at); err != nil {
+		if err := jsonvalue.Unmarshal(raw, &at); err != nil {
 			return nil, "", err
 		}
 		if at != nil {

@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"encoding/json"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -11,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/jsonvalue"
 )
 
 // Node is a node as the API shows it. In a list it has only the fields that were requested.
@@ -34,7 +34,7 @@ type Node struct {
 // UnmarshalJSON reads a node and keeps the answer.
 func (n *Node) UnmarshalJSON(raw []byte) error {
 	type plain Node
-	err := json.Unmarshal(raw, (*plain)(n))
+	err := jsonvalue.Unmarshal(raw, (*plain)(n))
 	n.document = keep(raw)
 	return err
 }
@@ -179,7 +179,7 @@ type TrialStep struct {
 // UnmarshalJSON reads a trial and keeps the answer.
 func (t *Trial) UnmarshalJSON(raw []byte) error {
 	type plain Trial
-	err := json.Unmarshal(raw, (*plain)(t))
+	err := jsonvalue.Unmarshal(raw, (*plain)(t))
 	t.document = keep(raw)
 	return err
 }
@@ -212,7 +212,7 @@ type Validation struct {
 // UnmarshalJSON reads a validation and keeps the answer.
 func (v *Validation) UnmarshalJSON(raw []byte) error {
 	v.document = keep(raw)
-	return json.Unmarshal(raw, &v.Interfaces)
+	return jsonvalue.Unmarshal(raw, &v.Interfaces)
 }
 
 // Validate checks the interfaces of a node without touching its hardware.
@@ -238,7 +238,7 @@ type Event struct {
 // UnmarshalJSON reads an event and keeps the answer.
 func (e *Event) UnmarshalJSON(raw []byte) error {
 	type plain Event
-	err := json.Unmarshal(raw, (*plain)(e))
+	err := jsonvalue.Unmarshal(raw, (*plain)(e))
 	e.document = keep(raw)
 	return err
 }
@@ -272,7 +272,7 @@ type Deleted struct {
 func (d *Deleted) UnmarshalJSON(raw []byte) error {
 	type plain Deleted
 	d.document = keep(raw)
-	return json.Unmarshal(raw, (*plain)(d))
+	return jsonvalue.Unmarshal(raw, (*plain)(d))
 }
 
 // Deleted lists deleted nodes, newest first; node is a name or uuid, "" = all.

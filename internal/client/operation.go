@@ -2,11 +2,12 @@ package client
 
 import (
 	"context"
-	"encoding/json"
 	"net/http"
 	"net/url"
 	"strconv"
 	"time"
+
+	"go.temper.dev/temper/internal/jsonvalue"
 )
 
 // Operation is an operation as /temper/v1 shows it.
@@ -98,7 +99,7 @@ type Expectation struct {
 // UnmarshalJSON reads an operation and keeps the answer.
 func (o *Operation) UnmarshalJSON(raw []byte) error {
 	type plain Operation
-	err := json.Unmarshal(raw, (*plain)(o))
+	err := jsonvalue.Unmarshal(raw, (*plain)(o))
 	o.document = keep(raw)
 	return err
 }
@@ -277,7 +278,7 @@ type Recovery struct {
 // UnmarshalJSON reads a recovery and keeps the answer.
 func (r *Recovery) UnmarshalJSON(raw []byte) error {
 	type plain Recovery
-	err := json.Unmarshal(raw, (*plain)(r))
+	err := jsonvalue.Unmarshal(raw, (*plain)(r))
 	r.document = keep(raw)
 	return err
 }
@@ -301,7 +302,7 @@ type Waiver struct {
 // UnmarshalJSON reads it and keeps the answer.
 func (w *Waiver) UnmarshalJSON(raw []byte) error {
 	type plain Waiver
-	err := json.Unmarshal(raw, (*plain)(w))
+	err := jsonvalue.Unmarshal(raw, (*plain)(w))
 	w.document = keep(raw)
 	return err
 }
@@ -323,7 +324,7 @@ type Why struct {
 // UnmarshalJSON reads it and keeps the answer.
 func (w *Why) UnmarshalJSON(raw []byte) error {
 	type plain Why
-	err := json.Unmarshal(raw, (*plain)(w))
+	err := jsonvalue.Unmarshal(raw, (*plain)(w))
 	w.document = keep(raw)
 	return err
 }

@@ -2,9 +2,10 @@ package client
 
 import (
 	"context"
-	"encoding/json"
 	"net/http"
 	"net/url"
+
+	"go.temper.dev/temper/internal/jsonvalue"
 )
 
 // Port is a port as the API shows it.
@@ -21,7 +22,7 @@ type Port struct {
 // UnmarshalJSON reads a port and keeps the answer.
 func (p *Port) UnmarshalJSON(raw []byte) error {
 	type plain Port
-	err := json.Unmarshal(raw, (*plain)(p))
+	err := jsonvalue.Unmarshal(raw, (*plain)(p))
 	p.document = keep(raw)
 	return err
 }

@@ -2,9 +2,10 @@ package client
 
 import (
 	"context"
-	"encoding/json"
 	"net/http"
 	"net/url"
+
+	"go.temper.dev/temper/internal/jsonvalue"
 )
 
 // Collection is one of Ironic's collections of which this program uses nothing but the fields of its items.
@@ -35,7 +36,7 @@ type Record struct {
 // UnmarshalJSON reads a record and keeps the answer.
 func (r *Record) UnmarshalJSON(raw []byte) error {
 	type plain Record
-	err := json.Unmarshal(raw, (*plain)(r))
+	err := jsonvalue.Unmarshal(raw, (*plain)(r))
 	r.document = keep(raw)
 	return err
 }

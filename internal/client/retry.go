@@ -80,7 +80,7 @@ func (c *Client) retryOnce(ctx context.Context, ask func() (http.Header, error))
 
 // unheard reports whether nobody has judged the request: the API, or its database, is away.
 func (e *Error) unheard() bool {
-	return e.temporary() && (e.Stage == Unreached || e.Code == fault.DatabaseUnavailable)
+	return e.temporary() && (e.Stage == Unreached || e.Code == fault.DatabaseUnavailable || e.Code == fault.DatabaseTimeout)
 }
 
 // temporary reports whether the same request may succeed a little later.

@@ -2,11 +2,12 @@ package client
 
 import (
 	"context"
-	"encoding/json"
 	"net/http"
 	"net/url"
 	"strings"
 	"time"
+
+	"go.temper.dev/temper/internal/jsonvalue"
 )
 
 // FleetConductor is a conductor as /temper/v1 shows it.
@@ -32,7 +33,7 @@ type FleetConductor struct {
 // UnmarshalJSON reads a conductor and keeps the answer.
 func (k *FleetConductor) UnmarshalJSON(raw []byte) error {
 	type plain FleetConductor
-	err := json.Unmarshal(raw, (*plain)(k))
+	err := jsonvalue.Unmarshal(raw, (*plain)(k))
 	k.document = keep(raw)
 	return err
 }
@@ -89,7 +90,7 @@ type Coverage struct {
 // UnmarshalJSON reads a row and keeps the answer.
 func (k *Coverage) UnmarshalJSON(raw []byte) error {
 	type plain Coverage
-	err := json.Unmarshal(raw, (*plain)(k))
+	err := jsonvalue.Unmarshal(raw, (*plain)(k))
 	k.document = keep(raw)
 	return err
 }
@@ -143,7 +144,7 @@ type WhatIf struct {
 // UnmarshalJSON reads the answer and keeps it.
 func (k *WhatIf) UnmarshalJSON(raw []byte) error {
 	type plain WhatIf
-	err := json.Unmarshal(raw, (*plain)(k))
+	err := jsonvalue.Unmarshal(raw, (*plain)(k))
 	k.document = keep(raw)
 	return err
 }
@@ -169,7 +170,7 @@ type Queued struct {
 // UnmarshalJSON reads the answer and keeps it.
 func (q *Queued) UnmarshalJSON(raw []byte) error {
 	type plain Queued
-	err := json.Unmarshal(raw, (*plain)(q))
+	err := jsonvalue.Unmarshal(raw, (*plain)(q))
 	q.document = keep(raw)
 	return err
 }

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"net/http"
 	"time"
+
+	"go.temper.dev/temper/internal/jsonvalue"
 )
 
 // Status is how the parts of Temper do.
@@ -59,7 +61,7 @@ type Process struct {
 // UnmarshalJSON reads it and keeps the answer.
 func (s *Status) UnmarshalJSON(raw []byte) error {
 	type plain Status
-	err := json.Unmarshal(raw, (*plain)(s))
+	err := jsonvalue.Unmarshal(raw, (*plain)(s))
 	s.document = keep(raw)
 	return err
 }

@@ -2,9 +2,10 @@ package client
 
 import (
 	"context"
-	"encoding/json"
 	"net/http"
 	"time"
+
+	"go.temper.dev/temper/internal/jsonvalue"
 )
 
 // Webhook is an endpoint to which events are sent.
@@ -23,7 +24,7 @@ type Webhook struct {
 // UnmarshalJSON reads a webhook and keeps the answer.
 func (w *Webhook) UnmarshalJSON(raw []byte) error {
 	type plain Webhook
-	err := json.Unmarshal(raw, (*plain)(w))
+	err := jsonvalue.Unmarshal(raw, (*plain)(w))
 	w.document = keep(raw)
 	return err
 }
@@ -42,7 +43,7 @@ type DeadLetter struct {
 // UnmarshalJSON reads a dead letter and keeps the answer.
 func (d *DeadLetter) UnmarshalJSON(raw []byte) error {
 	type plain DeadLetter
-	err := json.Unmarshal(raw, (*plain)(d))
+	err := jsonvalue.Unmarshal(raw, (*plain)(d))
 	d.document = keep(raw)
 	return err
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"go.temper.dev/temper/internal/client"
+	"go.temper.dev/temper/internal/jsonvalue"
 )
 
 // inventory is what /inventory answers.
@@ -67,7 +68,7 @@ type claim struct {
 // service refuses the claim itself.
 func (s *Service) postClaim(w http.ResponseWriter, r *http.Request) {
 	var in claim
-	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 4<<10)).Decode(&in); err != nil || in.Node == "" || in.Instance == "" {
+	if err := jsonvalue.NewDecoder(http.MaxBytesReader(w, r.Body, 4<<10)).Decode(&in); err != nil || in.Node == "" || in.Instance == "" {
 		replyError(w, http.StatusBadRequest, "want node_uuid and instance_uuid")
 		return
 	}

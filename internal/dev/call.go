@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"go.temper.dev/temper/internal/client"
+	"go.temper.dev/temper/internal/jsonvalue"
 	"go.temper.dev/temper/internal/text"
 )
 
@@ -65,7 +66,7 @@ func Call(ctx context.Context, method, url string, in, out any) error {
 	if out == nil || len(answer) == 0 {
 		return nil
 	}
-	if err := json.Unmarshal(answer, out); err != nil {
+	if err := jsonvalue.Unmarshal(answer, out); err != nil {
 		return fmt.Errorf("%s %s: read the answer: %w", method, url, err)
 	}
 	return nil

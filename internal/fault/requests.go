@@ -38,6 +38,7 @@ const (
 	NoConductorAlive     Code = "no_conductor_alive"
 	ServiceUnavailable   Code = "unavailable"
 	DatabaseUnavailable  Code = "database_unavailable"
+	DatabaseTimeout      Code = "database_timeout"
 	RequestInDoubt       Code = "request_in_doubt"
 	TemporalUnavailable  Code = "temporal_unavailable"
 	DecisionUnconfirmed  Code = "decision_unconfirmed"
@@ -199,7 +200,11 @@ var ofRequests = []CodeRow{
 		Do: "Bring PostgreSQL back. Work that was accepted goes on by itself afterwards.",
 	},
 	{
-		Code: RequestInDoubt, Kind: Unavailable, Meaning: "The database went away while the request was being recorded, so that it may have been accepted.",
+		Code: DatabaseTimeout, Kind: Unavailable, Cause: true, Meaning: "PostgreSQL did not finish this in time.",
+		Do: "Try again. If it happens often, look in pg_stat_activity for what keeps PostgreSQL busy, or which transaction holds a lock.",
+	},
+	{
+		Code: RequestInDoubt, Kind: Unavailable, Meaning: "The database went away, or took too long, while the request was being recorded, so that it may have been accepted.",
 		Do: "Send it again with the same idempotency key: it takes effect once. Without a key, list the operations of the node first.",
 	},
 	{

@@ -5,16 +5,15 @@ package image
 
 import (
 	"encoding/base64"
-	"fmt"
 	"net/url"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 
 	"go.temper.dev/temper/internal/agent"
 	"go.temper.dev/temper/internal/dial"
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/jsonvalue"
 	"go.temper.dev/temper/internal/mask"
 )
 
@@ -200,14 +199,8 @@ func (f *fields) size(name string) int64 {
 	if !given || v == nil || v == "" {
 		return 0
 	}
-	n, err := strconv.ParseInt(strings.TrimSpace(fmt.Sprint(v)), 10, 64)
-	if whole, ok := v.(float64); ok { // as encoding/json reads numbers
-		n, err = int64(whole), nil
-		if float64(n) != whole {
-			n = -1
-		}
-	}
-	if err != nil || n <= 0 {
+	n, ok := jsonvalue.IntOrText(v)
+	if !ok || n <= 0 {
 		f.wrong(name, "a whole number above zero")
 		return 0
 	}

@@ -9,13 +9,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"go.temper.dev/temper/internal/inventory"
+	"go.temper.dev/temper/internal/jsonvalue"
 )
 
 // of decodes an inventory, as the database returns it.
 func of(t *testing.T, text string) map[string]any {
 	t.Helper()
 	var inv map[string]any
-	require.NoError(t, json.Unmarshal([]byte(text), &inv))
+	require.NoError(t, jsonvalue.Unmarshal([]byte(text), &inv))
 	return inv
 }
 
@@ -49,7 +50,7 @@ func TestWhatChangedIsTold(t *testing.T) {
 			inv["memory"].(map[string]any)["modules"].([]any)[0].(map[string]any)["serial"] = "M9"
 		},
 		"disk D2 added (1.92 TB PM9A3); disk D1 gone (960 GB PM9A3)": func(inv map[string]any) {
-			inv["disks"] = []any{map[string]any{"name": "Bay 0", "size": 1920383410176.0, "serial": "D2", "model": "PM9A3"}}
+			inv["disks"] = []any{map[string]any{"name": "Bay 0", "size": json.Number("1920383410176"), "serial": "D2", "model": "PM9A3"}}
 		},
 		"BIOS changed from 2.1 to 2.2; firmware BMC changed from 7.0 to 7.1": func(inv map[string]any) {
 			inv["system_vendor"].(map[string]any)["firmware"] = map[string]any{"version": "2.2"}

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"go.temper.dev/temper/internal/jsonvalue"
 	"go.temper.dev/temper/internal/text"
 )
 
@@ -238,10 +239,8 @@ func (e element) text(key string) string {
 	switch v := e[key].(type) {
 	case string:
 		return strings.TrimSpace(v)
-	case float64:
-		return strconv.FormatFloat(v, 'f', -1, 64)
 	case json.Number:
-		return v.String()
+		return jsonvalue.Plain(v)
 	}
 	return ""
 }

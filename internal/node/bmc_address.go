@@ -1,7 +1,6 @@
 package node
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -10,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+
+	"go.temper.dev/temper/internal/jsonvalue"
 )
 
 // DefaultIPMIPort is the UDP port of BMCs whose driver_info names none (RMCP).
@@ -137,30 +138,14 @@ func ParseIPMIPort(value any) (int, error) {
 // ParseNumber parses a property of driver_info that is a whole number from low to high. As in Ironic it may be a string. It is
 // byDefault if the value is absent.
 func ParseNumber(name string, value any, low, high, byDefault int) (int, error) {
-	n, err := 0, error(nil)
-	switch v := value.(type) {
-	case nil:
+	if value == nil || value == "" {
 		return byDefault, nil
-	case float64:
-		if n = int(v); v != math.Trunc(v) || math.Abs(v) > math.MaxInt32 {
-			n = low - 1
-		}
-	case json.Number:
-		n, err = strconv.Atoi(v.String())
-	case int:
-		n = v
-	case string:
-		if v == "" {
-			return byDefault, nil
-		}
-		n, err = strconv.Atoi(v)
-	default:
-		n = low - 1
 	}
-	if err != nil || n < low || n > high {
+	n, ok := jsonvalue.IntOrText(value)
+	if !ok || n < int64(low) || n > int64(high) {
 		return byDefault, fmt.Errorf("%s is not a whole number from %d to %d", name, low, high)
 	}
-	return n, nil
+	return int(n), nil
 }
 
 // check makes a Property.Check of a parser.

@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/jsonvalue"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/internal/text"
 )
@@ -29,7 +30,7 @@ func ReadSteps(k node.OperationKind, raw json.RawMessage) ([]node.Step, error) {
 	field := spec.AskedSteps
 	var asked []json.RawMessage
 	if len(raw) > 0 {
-		if err := json.Unmarshal(raw, &asked); err != nil {
+		if err := jsonvalue.Unmarshal(raw, &asked); err != nil {
 			return nil, fault.New(fault.Invalid, "Invalid %s: not a list of steps", field)
 		}
 	}
@@ -71,7 +72,7 @@ func readStep(required []string, place string, raw json.RawMessage) (s node.Step
 		return node.Step{}, 0, fault.New(fault.Invalid, format, args...)
 	}
 	var a map[string]json.RawMessage
-	if json.Unmarshal(raw, &a) != nil || a == nil {
+	if jsonvalue.Unmarshal(raw, &a) != nil || a == nil {
 		return bad("not of type 'object'")
 	}
 	for _, key := range required {
@@ -86,9 +87,9 @@ func readStep(required []string, place string, raw json.RawMessage) (s node.Step
 	}
 	s = node.Step{Asked: true}
 	switch {
-	case json.Unmarshal(a["interface"], &s.Interface) != nil || node.StepRank(s.Interface) == 0:
+	case jsonvalue.Unmarshal(a["interface"], &s.Interface) != nil || node.StepRank(s.Interface) == 0:
 		return bad("interface %s is not one of %s", text.Cut(string(a["interface"])), node.StepInterfaces)
-	case json.Unmarshal(a["step"], &s.Step) != nil || !stepName.MatchString(s.Step):
+	case jsonvalue.Unmarshal(a["step"], &s.Step) != nil || !stepName.MatchString(s.Step):
 		return bad("'step' %s is not a step's name: letters, digits, _ . -", text.Cut(string(a["step"])))
 	case len(s.Step) > MaxStepName:
 		return bad("'step' has %d characters, more than %d", len(s.Step), MaxStepName)
@@ -109,7 +110,7 @@ func readArgs(raw json.RawMessage) (map[string]any, error) {
 		return nil, nil
 	}
 	var args map[string]any
-	if err := json.Unmarshal(raw, &args); err != nil || args == nil {
+	if err := jsonvalue.Unmarshal(raw, &args); err != nil || args == nil {
 		return nil, fault.New(fault.Invalid, "'args' is not of type 'object'")
 	}
 	if depth(args) > node.MaxDepth {
@@ -127,7 +128,7 @@ func readArgs(raw json.RawMessage) (map[string]any, error) {
 func readPlace(name string, raw json.RawMessage) (int, error) {
 	digits := string(raw)
 	var quoted string
-	if json.Unmarshal(raw, &quoted) == nil {
+	if jsonvalue.Unmarshal(raw, &quoted) == nil {
 		digits = quoted
 	}
 	p, err := strconv.ParseUint(digits, 10, 31)
@@ -150,7 +151,7 @@ func checkReserved(s node.Step) error {
 		if _, ok := takes[name]; !ok {
 			return fault.New(fault.Invalid, "step %s has an unexpected argument: %s", s.Step, text.Cut(name))
 		}
-		if n, ok := v.(float64); !ok || n < 0 || n > maxWait || n != math.Trunc(n) {
+		if n, ok := jsonvalue.Int(v); !ok || n < 0 || n > maxWait {
 			return fault.New(fault.Invalid, "'%s' of step %s is not a whole number from 0 to %d", name, s.Step, maxWait)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/jsonvalue"
 	"go.temper.dev/temper/internal/node"
 )
 
@@ -26,7 +27,7 @@ var (
 // the list.
 func ReadTemplateSteps(b StepBook, raw json.RawMessage) ([]node.TemplateStep, error) {
 	var given []json.RawMessage
-	if json.Unmarshal(raw, &given) != nil {
+	if jsonvalue.Unmarshal(raw, &given) != nil {
 		return nil, fault.New(fault.Invalid, "Schema error for %s: steps is not of type 'array'", b.noun)
 	}
 	switch {

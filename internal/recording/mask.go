@@ -1,6 +1,7 @@
 package recording
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"net/netip"
@@ -179,9 +180,9 @@ func (k *masker) mask(property string, v any) any {
 			return "******"
 		}
 		return k.text(property, v)
-	case float64:
+	case json.Number:
 		if kindOf(property) != "" {
-			return float64(0)
+			return json.Number("0")
 		}
 	}
 	return v

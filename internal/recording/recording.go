@@ -11,6 +11,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"go.temper.dev/temper/internal/jsonvalue"
 )
 
 const (
@@ -85,7 +87,7 @@ func Read(from io.Reader) (*Recording, error) {
 		return nil, errTooLarge
 	}
 	r := &Recording{}
-	if err := json.Unmarshal(b, r); err != nil {
+	if err := jsonvalue.Unmarshal(b, r); err != nil {
 		return nil, fmt.Errorf("it is no recording: %w", err)
 	}
 	return r, r.check()

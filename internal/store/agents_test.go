@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"sync"
@@ -208,15 +209,15 @@ func TestInventories(t *testing.T) {
 
 	require.NoError(t, s.CreatePort(t.Context(), &node.Port{NodeUUID: n.UUID, Address: "52:54:00:00:00:21", PhysicalNetwork: "mine"}))
 	_, err = s.SaveInspection(t.Context(), o.ID, first, node.Inspection{
-		Properties: map[string]any{"cpus": 4.0}, BootMode: "bios", SecureBoot: new(bool),
+		Properties: map[string]any{"cpus": json.Number("4")}, BootMode: "bios", SecureBoot: new(bool),
 		Ports: []node.Port{{Address: "52:54:00:00:00:21", PXEEnabled: true}, {Address: "52:54:00:00:00:22", PXEEnabled: true}},
 	})
 	require.NoError(t, err)
-	_, err = s.SaveInspection(t.Context(), o.ID, first, node.Inspection{Properties: map[string]any{"memory_mb": 1.0}})
+	_, err = s.SaveInspection(t.Context(), o.ID, first, node.Inspection{Properties: map[string]any{"memory_mb": json.Number("1")}})
 	require.NoError(t, err, "again")
 	got, err = s.Node(t.Context(), n.UUID)
 	require.NoError(t, err)
-	require.Equal(t, map[string]any{"cpus": 4.0, "memory_mb": 1.0}, got.Properties)
+	require.Equal(t, map[string]any{"cpus": json.Number("4"), "memory_mb": json.Number("1")}, got.Properties)
 	require.Equal(t, "bios", got.BootMode)
 	require.Equal(t, new(bool), got.SecureBoot, "what the second one does not say stays")
 	ports, err := s.NodePorts(t.Context(), n.UUID)

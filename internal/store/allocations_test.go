@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"sync"
 	"testing"
@@ -48,7 +49,7 @@ func TestAnAllocationAndItsNodePointAtEachOther(t *testing.T) {
 	t.Parallel()
 	s, url := offering(t)
 	free(t, url, "gold", 1)
-	a := allocate(t, s, node.Allocation{ResourceClass: "gold", Name: "web", Extra: map[string]any{"a": 1.0}})
+	a := allocate(t, s, node.Allocation{ResourceClass: "gold", Name: "web", Extra: map[string]any{"a": json.Number("1")}})
 	require.Equal(t, node.Allocated, a.State)
 	n, err := s.Node(t.Context(), "gold-1")
 	require.NoError(t, err)
@@ -56,7 +57,7 @@ func TestAnAllocationAndItsNodePointAtEachOther(t *testing.T) {
 	require.Equal(t, map[string]any{"traits": []any{}}, n.InstanceInfo)
 	read, err := s.Allocation(t.Context(), "web")
 	require.NoError(t, err)
-	require.Equal(t, []any{a.UUID, node.Allocated, n.UUID, map[string]any{"a": 1.0}}, []any{read.UUID, read.State, read.NodeUUID, read.Extra})
+	require.Equal(t, []any{a.UUID, node.Allocated, n.UUID, map[string]any{"a": json.Number("1")}}, []any{read.UUID, read.State, read.NodeUUID, read.Extra})
 
 	kind(t, fault.Conflict, s.Allocate(t.Context(), &node.Allocation{ResourceClass: "gold", Name: "web"}, node.AllocationSearch{}, ""))
 	kind(t, fault.Conflict, s.Allocate(t.Context(), &node.Allocation{ResourceClass: "gold", UUID: a.UUID}, node.AllocationSearch{}, ""))

@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"encoding/json"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -207,11 +208,11 @@ func TestSavingSteps(t *testing.T) {
 	require.Equal(t, "a zero  byte", got.Operation.Steps[0].LastError)
 	require.Equal(t, []node.Undo{node.UndoEjectMedia}, got.Operation.Undo)
 
-	_, err = s.SaveSteps(t.Context(), o.ID, first, node.Progress{Internal: map[string]any{"k2": 2.0}})
+	_, err = s.SaveSteps(t.Context(), o.ID, first, node.Progress{Internal: map[string]any{"k2": json.Number("2")}})
 	require.NoError(t, err)
 	got, err = s.Node(t.Context(), n.UUID)
 	require.NoError(t, err)
-	require.Equal(t, map[string]any{"k": "v", "k2": 2.0, "bytes": "ab"}, got.DriverInternalInfo)
+	require.Equal(t, map[string]any{"k": "v", "k2": json.Number("2"), "bytes": "ab"}, got.DriverInternalInfo)
 	require.Equal(t, node.Waiting, got.Operation.Phase, "no phase leaves it")
 	require.Empty(t, got.Operation.WaitingFor, "no wait clears it")
 	require.Len(t, got.Operation.Steps, 1, "no steps leaves them")
@@ -247,7 +248,7 @@ func TestLeavingDeletingTakesTheInstanceAway(t *testing.T) {
 	raw(t, url, `UPDATE nodes SET allocation_uuid = gen_random_uuid(), driver_internal_info = '{"automatic_lessee": true, "k": 1}'`)
 	require.NoError(t, s.CreatePort(t.Context(), &node.Port{
 		NodeUUID: n.UUID, Address: "52:54:00:00:00:11",
-		InternalInfo: map[string]any{"tenant_vif_port_id": "v", "k": 1.0}, Extra: map[string]any{"vif_port_id": "v"},
+		InternalInfo: map[string]any{"tenant_vif_port_id": "v", "k": json.Number("1")}, Extra: map[string]any{"vif_port_id": "v"},
 	}))
 	o, err := s.Request(t.Context(), n.UUID, func(*node.Node) (*node.Request, error) {
 		return &node.Request{Move: []node.Event{node.EventDelete}, Open: &node.Operation{Kind: node.KindUndeploy, Target: node.Available}}, nil
@@ -257,7 +258,7 @@ func TestLeavingDeletingTakesTheInstanceAway(t *testing.T) {
 	require.NoError(t, err)
 	_, err = s.Claim(t.Context(), o.ID, "r", first, time.Time{}, "c")
 	require.NoError(t, err)
-	_, err = s.SaveSteps(t.Context(), o.ID, first, node.Progress{Move: node.EventClean, Power: node.PowerOff, Internal: map[string]any{"seen": 1.0}})
+	_, err = s.SaveSteps(t.Context(), o.ID, first, node.Progress{Move: node.EventClean, Power: node.PowerOff, Internal: map[string]any{"seen": json.Number("1")}})
 	require.NoError(t, err)
 
 	got, err := s.Node(t.Context(), n.UUID)
@@ -266,13 +267,13 @@ func TestLeavingDeletingTakesTheInstanceAway(t *testing.T) {
 	require.Equal(t, node.PowerOff, got.PowerState)
 	require.Empty(t, got.InstanceUUID+got.InstanceName+got.AllocationUUID+got.Lessee)
 	require.Empty(t, got.InstanceInfo)
-	require.Equal(t, map[string]any{"k": 1.0, "seen": 1.0}, got.DriverInternalInfo)
+	require.Equal(t, map[string]any{"k": json.Number("1"), "seen": json.Number("1")}, got.DriverInternalInfo)
 	secrets, err := credentials(t, s, n.UUID)
 	require.NoError(t, err)
 	require.Equal(t, node.Secrets{"driver_info/redfish_password": "hunter2"}, secrets)
 	ports, err := s.NodePorts(t.Context(), n.UUID)
 	require.NoError(t, err)
-	require.Equal(t, map[string]any{"k": 1.0}, ports[0].InternalInfo)
+	require.Equal(t, map[string]any{"k": json.Number("1")}, ports[0].InternalInfo)
 	require.Empty(t, ports[0].Extra)
 }
 

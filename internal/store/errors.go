@@ -75,6 +75,9 @@ func mapError(what string, err error) error {
 	if errors.As(err, &pg) {
 		return fromServer(what, pg)
 	}
+	if isTimeout(err) {
+		return fault.Coded(fault.DatabaseTimeout, "%s: it took too long: %w", what, err)
+	}
 	if isAway(err) {
 		return fault.Coded(fault.DatabaseUnavailable, "%s: the database is away: %w", what, cause(err))
 	}
@@ -106,11 +109,25 @@ func fromServer(what string, pg *pgconn.PgError) error {
 		return fault.New(fault.NotFound, "%s: what it belongs to is gone (%s)", what, pg.ConstraintName)
 	case class == "22":
 		return fault.New(fault.Invalid, "%s: %s", what, pg.Message)
-	case class == "08", class == "53", class == "57", class == "40", pg.Code == "55P03", pg.Code == "25006", pg.Code == "25P03":
+	case pg.Code == queryCanceled, pg.Code == lockNotAvailable:
+		return fault.Coded(fault.DatabaseTimeout, "%s: %w", what, stopped{pg})
+	case class == "08", class == "53", class == "57", class == "40", pg.Code == "25006", pg.Code == "25P03":
 		return fault.Coded(fault.DatabaseUnavailable, "%s: the database says: %s", what, pg.Message)
 	}
 	return fault.New(fault.Internal, "%s: the database says: %s (%s)", what, pg.Message, pg.Code)
 }
+
+// The SQLSTATEs of a statement that PostgreSQL stopped because it took too long. query_canceled is also that of an
+// operator who cancels it.
+const (
+	queryCanceled    = "57014"
+	lockNotAvailable = "55P03"
+)
+
+// stopped is why PostgreSQL stopped a statement, without the detail.
+type stopped struct{ *pgconn.PgError }
+
+func (s stopped) Error() string { return "the database says: " + s.Message }
 
 // named puts the values of the detail "Key (type, id)=(iqn, x) already exists." in the places of text. Only unique columns appear in it,
 // and those contain no secrets.
@@ -141,11 +158,17 @@ func isUndefinedTable(err error) bool {
 	return errors.As(err, &pg) && pg.Code == "42P01"
 }
 
+// isTimeout reports whether the caller's deadline, or that of the method, has passed. A database to which no connection
+// could be made is away.
+func isTimeout(err error) bool {
+	var connect *pgconn.ConnectError
+	return errors.Is(err, context.DeadlineExceeded) && !errors.As(err, &connect)
+}
+
 func isAway(err error) bool {
 	var connect *pgconn.ConnectError
 	var network net.Error
-	return errors.As(err, &connect) || errors.As(err, &network) ||
-		errors.Is(err, context.DeadlineExceeded) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
+	return errors.As(err, &connect) || errors.As(err, &network) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
 		errors.Is(err, net.ErrClosed) || errors.Is(err, puddle.ErrClosedPool) || pgconn.SafeToRetry(err) ||
 		strings.Contains(err.Error(), "conn closed") // pgx exports no value for this error
 }

@@ -9,6 +9,7 @@ import (
 
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/inventory"
+	"go.temper.dev/temper/internal/jsonvalue"
 	"go.temper.dev/temper/internal/node"
 )
 
@@ -68,7 +69,7 @@ func (w *storedInventory) queueNext(b *pgx.Batch, nodeID, operation int64, found
 	}
 	// What is compared later is what the database returns, so it is read from JSON here, too.
 	var stored map[string]any
-	if err := json.Unmarshal(a["inventory"].(json.RawMessage), &stored); err != nil {
+	if err := jsonvalue.Unmarshal(a["inventory"].(json.RawMessage), &stored); err != nil {
 		return fault.New(fault.Internal, "read an inventory again: %w", err)
 	}
 	parts := inventory.Read(stored)

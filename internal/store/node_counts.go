@@ -24,8 +24,9 @@ SELECT count(*) FROM gone`
 // AddUpNodeCounts adds up the rows of node_counts that are about the same kind of nodes, and returns how many rows
 // these were. Any number of processes may call it at once.
 func (s *Store) AddUpNodeCounts(ctx context.Context) (rows int, err error) {
-	ctx, cancel := s.within(ctx)
+	c := s.call("add up the counts of nodes")
+	ctx, cancel := c.within(ctx)
 	defer cancel()
 	err = s.pool.QueryRow(ctx, addUpNodeCountsSQL, args{"limit": nodeCountsAtOnce}).Scan(&rows)
-	return rows, mapError("add up the counts of nodes", err)
+	return rows, c.fail(err)
 }

@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"sync"
 	"testing"
@@ -22,7 +23,7 @@ func TestANodeIsReadAsItWasWritten(t *testing.T) {
 	want := &node.Node{
 		Name: "node-0", Driver: "redfish", Interfaces: map[string]string{"power": "redfish"},
 		DriverInfo: map[string]any{"redfish_address": "https://10.0.0.1"}, DriverInternalInfo: map[string]any{"x": "y"},
-		Properties: map[string]any{"cpus": 8.0}, Extra: map[string]any{"list": []any{"a", 1.0}},
+		Properties: map[string]any{"cpus": json.Number("8")}, Extra: map[string]any{"list": []any{"a", json.Number("1")}},
 		InstanceInfo: map[string]any{"image_source": "http://x/y"}, NetworkData: map[string]any{},
 		ConductorGroup: "rack-1", ResourceClass: "gold", Owner: "o", Lessee: "l", Description: "d", Shard: "s",
 		ParentNode: someUUID(), ChassisUUID: chassis.UUID, InstanceUUID: someUUID(), InstanceName: "vm-1",

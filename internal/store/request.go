@@ -66,7 +66,7 @@ func (s *Store) RequestOnce(ctx context.Context, ident string, once node.Idempot
 		return nil
 	})
 	switch {
-	case err != nil && sent && fault.CodeOf(err) == fault.DatabaseUnavailable:
+	case err != nil && sent && committedUnknown(err):
 		return nil, false, fault.Coded(fault.RequestInDoubt, "%w", err)
 	case err != nil:
 		return nil, false, err
@@ -75,7 +75,7 @@ func (s *Store) RequestOnce(ctx context.Context, ident string, once node.Idempot
 	case before.operation == 0:
 		return nil, true, nil
 	}
-	if o, err = s.Operation(ctx, before.operation); err != nil && fault.CodeOf(err) == fault.DatabaseUnavailable {
+	if o, err = s.Operation(ctx, before.operation); err != nil && unanswered(err) {
 		err = fault.Coded(fault.RequestInDoubt, "%w", err) // it was accepted before, but not as what
 	}
 	return o, true, err

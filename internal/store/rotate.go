@@ -89,7 +89,6 @@ func (s *Store) reseal(ctx context.Context, old []oldSecret) (count int, closed,
 	b := &pgx.Batch{}
 	b.Queue(holdNodesSQL, args{"ids": ids})
 	b.Queue(resealSQL, args{"key": s.sealer.keyID, "seal": sealVersion, "nodes": ids, "names": names, "old": before, "fresh": fresh})
-	ctx, cancel := s.within(ctx)
-	defer cancel()
-	return len(ids), closed, mapError("seal secrets again", s.pool.SendBatch(ctx, b).Close())
+	c := s.call("seal secrets again")
+	return len(ids), closed, c.fail(c.send(ctx, s.pool, b))
 }

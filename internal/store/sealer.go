@@ -14,6 +14,7 @@ import (
 	"github.com/tink-crypto/tink-go/v2/tink"
 
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/jsonvalue"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/internal/secret"
 )
@@ -141,7 +142,7 @@ func (s *sealer) open(n *node.Node, x sealedText) (value any, err error) {
 	if err != nil {
 		return nil, notOpened(n, x)
 	}
-	if err := json.Unmarshal(plain, &value); err != nil {
+	if err := jsonvalue.Unmarshal(plain, &value); err != nil {
 		return nil, fault.New(fault.Internal, "secret %s of node %s is not what was sealed", x.name, n.UUID)
 	}
 	return value, nil

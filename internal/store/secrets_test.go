@@ -3,6 +3,7 @@ package store_test
 import (
 	"encoding/base64"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -119,7 +120,7 @@ func TestRotation(t *testing.T) {
 	n := create(t, s, node.Available)
 	secrets := node.Secrets{}
 	for i := range 1200 {
-		secrets[fmt.Sprintf("driver_info/p%d", i)] = float64(i)
+		secrets[fmt.Sprintf("driver_info/p%d", i)] = json.Number(fmt.Sprint(i))
 	}
 	_, err := s.UpdateNode(t.Context(), n.UUID, "admin", func(*node.Node) (node.Secrets, error) { return secrets, nil })
 	require.NoError(t, err)

@@ -78,7 +78,8 @@ SELECT s.leaving_id, count(*) FROM shares s WHERE s.leaving_id IS NOT NULL GROUP
 // ShareOverview is the split as an operator wants to see it, at this moment.
 func (s *Store) ShareOverview(ctx context.Context) (share.Overview, error) {
 	out := share.Overview{Loads: map[int64]share.Load{}}
-	ctx, cancel := s.within(ctx)
+	c := s.call("read the split of nodes")
+	ctx, cancel := c.within(ctx)
 	defer cancel()
 	err := pgx.BeginTxFunc(ctx, s.pool, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error {
 		var h shareHead
@@ -115,5 +116,5 @@ func (s *Store) ShareOverview(ctx context.Context) (share.Overview, error) {
 		out.Epoch = h.epoch
 		return err
 	})
-	return out, mapError("read the split of nodes", err)
+	return out, c.fail(err)
 }

@@ -64,7 +64,8 @@ func (s *Store) SharesStale(ctx context.Context) (stale bool, err error) {
 
 // readShares reads everything that shares are computed from, in one snapshot of the database.
 func (s *Store) readShares(ctx context.Context) (st share.State, h shareHead, err error) {
-	ctx, cancel := s.within(ctx)
+	c := s.call("read shares")
+	ctx, cancel := c.within(ctx)
 	defer cancel()
 	err = pgx.BeginTxFunc(ctx, s.pool, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error {
 		if err := tx.QueryRow(ctx, headSQL).Scan(h.into()...); err != nil {
@@ -84,7 +85,7 @@ func (s *Store) readShares(ctx context.Context) (st share.State, h shareHead, er
 		return err
 	})
 	st.Epoch = h.epoch
-	return st, h, mapError("read shares", err)
+	return st, h, c.fail(err)
 }
 
 func scanShareNode(r pgx.CollectableRow) (n share.Node, err error) {

@@ -11,6 +11,7 @@ package store
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"sync"
 	"time"
@@ -20,6 +21,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/jsonvalue"
 )
 
 // Config says where the database is and how long it may take.
@@ -62,7 +64,7 @@ type Store struct {
 	pool              *pgxpool.Pool
 	sealer            *sealer
 	url               string
-	deadline          time.Duration // of one method
+	statement, lock   time.Duration // what the server is told
 	conductorTimeout  time.Duration
 	conductorInterval time.Duration
 	computeLease      time.Duration
@@ -83,7 +85,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	statement := orDefault(c.StatementTimeout, defaultStatement)
+	statement, lock := orDefault(c.StatementTimeout, defaultStatement), orDefault(c.LockTimeout, defaultLock)
 	pc.MaxConns = orDefault(c.MaxConns, defaultConns)
 	pc.MinIdleConns = 1
 	pc.MaxConnLifetime = 30 * time.Minute
@@ -97,12 +99,15 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 		"application_name":                    orDefault(c.ApplicationName, "temper"),
 		"timezone":                            "UTC",
 		"statement_timeout":                   millis(statement),
-		"lock_timeout":                        millis(orDefault(c.LockTimeout, defaultLock)),
+		"lock_timeout":                        millis(lock),
 		"idle_in_transaction_session_timeout": millis(idleInTxTimeout),
 	} {
 		pc.ConnConfig.RuntimeParams[k] = v
 	}
 	pc.AfterConnect = func(_ context.Context, c *pgx.Conn) error {
+		codec := pgtype.JSONCodec{Marshal: json.Marshal, Unmarshal: jsonvalue.Unmarshal}
+		c.TypeMap().RegisterType(&pgtype.Type{Name: "json", OID: pgtype.JSONOID, Codec: &codec})
+		c.TypeMap().RegisterType(&pgtype.Type{Name: "jsonb", OID: pgtype.JSONBOID, Codec: (*pgtype.JSONBCodec)(&codec)})
 		c.TypeMap().RegisterType(&pgtype.Type{Name: "timestamptz", OID: pgtype.TimestamptzOID, Codec: &pgtype.TimestamptzCodec{ScanLocation: time.UTC}})
 		return nil
 	}
@@ -111,7 +116,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 		return nil, fault.New(fault.Invalid, "database: %w", redact(err, c.URL))
 	}
 	return &Store{
-		pool: pool, listener: newListener(func(ctx context.Context) (*pgx.Conn, error) { return connectToListen(ctx, pool) }), sealer: seal, url: c.URL, deadline: statement + connectTimeout,
+		pool: pool, listener: newListener(func(ctx context.Context) (*pgx.Conn, error) { return connectToListen(ctx, pool) }), sealer: seal, url: c.URL, statement: statement, lock: lock,
 		conductorTimeout:  orDefault(c.ConductorTimeout, defaultConductor),
 		conductorInterval: orDefault(c.ConductorInterval, defaultInterval),
 		computeLease:      orDefault(c.ComputeLease, ComputeLease),
@@ -161,9 +166,4 @@ func orDefault[T comparable](v, def T) T {
 		return def
 	}
 	return v
-}
-
-// within bounds a method that its caller did not bound tighter.
-func (s *Store) within(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(ctx, s.deadline)
 }

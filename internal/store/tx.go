@@ -21,16 +21,15 @@ const rollbackTime = 2 * time.Second
 // those that decide queues with COMMIT. decide is called when the callbacks of read's statements have
 // got their results. An error of a statement, or of decide, rolls the transaction back.
 func (s *Store) inTx(ctx context.Context, what string, read func(*pgx.Batch), decide func(*pgx.Batch) error) error {
-	ctx, cancel := s.within(ctx)
-	defer cancel()
-	conn, err := s.pool.Acquire(ctx)
+	c := s.call(what)
+	conn, err := c.acquire(ctx, s.pool)
 	if err != nil {
-		return mapError(what, err)
+		return c.fail(err)
 	}
 	defer conn.Release()
-	if err := twoTrips(ctx, conn, read, decide); err != nil {
+	if err := c.twoTrips(ctx, conn, read, decide); err != nil {
 		rollback(ctx, conn)
-		return mapError(what, err)
+		return c.fail(err)
 	}
 	return nil
 }
@@ -38,11 +37,17 @@ func (s *Store) inTx(ctx context.Context, what string, read func(*pgx.Batch), de
 // errLeave is returned by decide to end the transaction without changes. inTx returns nil then.
 var errLeave = errors.New("nothing to write")
 
-func twoTrips(ctx context.Context, conn *pgxpool.Conn, read func(*pgx.Batch), decide func(*pgx.Batch) error) error {
+func (c *call) acquire(ctx context.Context, pool *pgxpool.Pool) (*pgxpool.Conn, error) {
+	ctx, cancel := c.within(ctx)
+	defer cancel()
+	return pool.Acquire(ctx)
+}
+
+func (c *call) twoTrips(ctx context.Context, conn *pgxpool.Conn, read func(*pgx.Batch), decide func(*pgx.Batch) error) error {
 	first := &pgx.Batch{}
 	first.Queue("BEGIN")
 	read(first)
-	if err := conn.SendBatch(ctx, first).Close(); err != nil {
+	if err := c.send(ctx, conn, first); err != nil {
 		return err
 	}
 	second := &pgx.Batch{}
@@ -53,7 +58,15 @@ func twoTrips(ctx context.Context, conn *pgxpool.Conn, read func(*pgx.Batch), de
 		return err
 	}
 	second.Queue("COMMIT")
-	return conn.SendBatch(ctx, second).Close()
+	return c.send(ctx, conn, second)
+}
+
+// send runs the statements of b within the time of the call, which grows with them.
+func (c *call) send(ctx context.Context, db batcher, b *pgx.Batch) error {
+	b = c.grown(b)
+	ctx, cancel := c.within(ctx)
+	defer cancel()
+	return db.SendBatch(ctx, b).Close()
 }
 
 func rollback(ctx context.Context, conn *pgxpool.Conn) {
@@ -67,33 +80,36 @@ func rollback(ctx context.Context, conn *pgxpool.Conn) {
 
 // one runs a statement that returns at most one row. found is false if it returns none.
 func (s *Store) one(ctx context.Context, what, sql string, a args, scan func(pgx.Row) error) (found bool, err error) {
-	ctx, cancel := s.within(ctx)
+	c := s.call(what)
+	ctx, cancel := c.within(ctx)
 	defer cancel()
 	err = scan(s.pool.QueryRow(ctx, sql, a))
 	if errors.Is(err, pgx.ErrNoRows) {
 		return false, nil
 	}
-	return err == nil, mapError(what, err)
+	return err == nil, c.fail(err)
 }
 
 // exec runs a statement and returns how many rows it has written.
 func (s *Store) exec(ctx context.Context, what, sql string, a args) (int64, error) {
-	ctx, cancel := s.within(ctx)
+	c := s.call(what)
+	ctx, cancel := c.within(ctx)
 	defer cancel()
 	tag, err := s.pool.Exec(ctx, sql, a)
-	return tag.RowsAffected(), mapError(what, err)
+	return tag.RowsAffected(), c.fail(err)
 }
 
 // list runs a statement and returns its rows.
 func list[T any](ctx context.Context, s *Store, what, sql string, a args, scan func(pgx.Row) (T, error)) ([]T, error) {
-	ctx, cancel := s.within(ctx)
+	c := s.call(what)
+	ctx, cancel := c.within(ctx)
 	defer cancel()
 	rows, err := s.pool.Query(ctx, sql, a)
 	if err != nil {
-		return nil, mapError(what, err)
+		return nil, c.fail(err)
 	}
 	out, err := pgx.CollectRows(rows, func(r pgx.CollectableRow) (T, error) { return scan(r) })
-	return out, mapError(what, err)
+	return out, c.fail(err)
 }
 
 // maybe returns a callback for a queued statement that may return no row. It sets found to whether

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/jsonvalue"
 	"go.temper.dev/temper/internal/mask"
 	"go.temper.dev/temper/internal/node"
 	texts "go.temper.dev/temper/internal/text"
@@ -36,11 +37,14 @@ func jsonb(v any) (json.RawMessage, error) {
 	if err != nil {
 		return nil, fault.New(fault.Invalid, "a value has no JSON form: %w", err)
 	}
+	if err := jsonvalue.CheckNumbers(b); err != nil {
+		return nil, fault.New(fault.Invalid, "a value can't be stored: %w", err)
+	}
 	if !bytes.Contains(b, []byte(`\u0000`)) {
 		return b, nil
 	}
 	var plain any
-	if err := json.Unmarshal(b, &plain); err != nil {
+	if err := jsonvalue.Unmarshal(b, &plain); err != nil {
 		return nil, err
 	}
 	return json.Marshal(withoutZero(plain))

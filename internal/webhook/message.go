@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"go.temper.dev/temper/internal/events"
+	"go.temper.dev/temper/internal/jsonvalue"
 )
 
 // message is what one request sends.
@@ -35,7 +36,7 @@ func messageOf(m events.Message, now time.Time) (message, error) {
 		Type string    `json:"type"`
 		At   time.Time `json:"at"`
 	}
-	if err := json.Unmarshal(m.Data, &e); err != nil {
+	if err := jsonvalue.Unmarshal(m.Data, &e); err != nil {
 		return message{}, fmt.Errorf("event %d: %w", m.Seq, err)
 	}
 	return newMessage(fmt.Sprintf("event_%d", m.Seq), m.Seq, e.Type, e.At, m.Data)

@@ -21,6 +21,7 @@ import (
 	"go.uber.org/zap"
 
 	"go.temper.dev/temper/internal/agent"
+	"go.temper.dev/temper/internal/jsonvalue"
 	"go.temper.dev/temper/internal/mask"
 )
 
@@ -135,7 +136,7 @@ func (a *Agent) lookUpOnce(ctx context.Context, api, node string) (int, error) {
 		return status, fmt.Errorf("the API answered %d: %s", status, agent.OneLine(string(b)))
 	}
 	var l agent.Lookup
-	if err := json.Unmarshal(b, &l); err != nil {
+	if err := jsonvalue.Unmarshal(b, &l); err != nil {
 		return status, fmt.Errorf("the answer can't be read: %w", err)
 	}
 	if l.Node.UUID == "" || l.Config.HeartbeatTimeout <= 0 {
@@ -252,7 +253,7 @@ func (a *Agent) inspect(ctx context.Context) (node string) {
 			return "", backoff.Permanent(fmt.Errorf("the API answered %d: %s", status, agent.OneLine(string(b))))
 		}
 		var in agent.InspectionAnswer
-		if json.Unmarshal(b, &in) == nil && in.Node != nil {
+		if jsonvalue.Unmarshal(b, &in) == nil && in.Node != nil {
 			return in.Node.UUID, nil
 		}
 		return in.UUID, nil

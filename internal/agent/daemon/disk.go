@@ -12,6 +12,7 @@ import (
 	"go.temper.dev/temper/internal/agent/failure"
 	"go.temper.dev/temper/internal/agent/imagewriter"
 	"go.temper.dev/temper/internal/image"
+	"go.temper.dev/temper/internal/jsonvalue"
 	"go.temper.dev/temper/internal/rootdevice"
 )
 
@@ -59,7 +60,7 @@ func prepareImage(ctx context.Context, a *Agent, c *command, params json.RawMess
 		Image       agent.ImageInfo `json:"image_info"`
 		ConfigDrive string          `json:"configdrive"`
 	}
-	if err := json.Unmarshal(params, &p); err != nil {
+	if err := jsonvalue.Unmarshal(params, &p); err != nil {
 		return nil, failure.BadParams("%s", err)
 	}
 	what, err := a.imageOf(p.Image)
@@ -152,7 +153,7 @@ func (a *Agent) write(ctx context.Context, c *command, i imagewriter.Image, path
 // boot record, or as \EFI\BOOT\BOOTX64.EFI in the EFI system partition.
 func installBootloader(_ context.Context, a *Agent, _ *command, params json.RawMessage) (any, error) {
 	var p agent.BootloaderParams
-	if err := json.Unmarshal(params, &p); err != nil {
+	if err := jsonvalue.Unmarshal(params, &p); err != nil {
 		return nil, failure.BadParams("%s", err)
 	}
 	path, err := a.rootDisk(nil)

@@ -19,6 +19,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"go.temper.dev/temper/internal/jsonvalue"
 )
 
 // identity is what the API and the conductors know an agent by. It must not change within a boot: another certificate or an agent
@@ -41,7 +43,7 @@ func loadIdentity(path string) (identity, error) {
 	} else if err != nil {
 		return id, fmt.Errorf("read the agent's identity: %w", err)
 	}
-	if err := json.Unmarshal(b, &id); err != nil {
+	if err := jsonvalue.Unmarshal(b, &id); err != nil {
 		return identity{}, fmt.Errorf("read the agent's identity in %s: %w", path, err)
 	}
 	return id, nil

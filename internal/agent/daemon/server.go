@@ -11,6 +11,7 @@ import (
 
 	"go.temper.dev/temper/internal/agent"
 	"go.temper.dev/temper/internal/agent/failure"
+	"go.temper.dev/temper/internal/jsonvalue"
 )
 
 // bodyLimit is the largest command: a config drive may have 64 MiB, in base64.
@@ -72,7 +73,7 @@ func (a *Agent) post(ctx context.Context, w http.ResponseWriter, r *http.Request
 	}
 	var c agent.Command
 	var params map[string]json.RawMessage
-	if json.Unmarshal(body, &c) != nil || c.Name == "" || json.Unmarshal(c.Params, &params) != nil || params == nil {
+	if jsonvalue.Unmarshal(body, &c) != nil || c.Name == "" || jsonvalue.Unmarshal(c.Params, &params) != nil || params == nil {
 		refuse(w, http.StatusBadRequest, "400 Bad Request: Missing or invalid name or params")
 		return
 	}

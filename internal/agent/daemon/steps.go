@@ -10,6 +10,7 @@ import (
 	"go.temper.dev/temper/internal/agent"
 	"go.temper.dev/temper/internal/agent/failure"
 	"go.temper.dev/temper/internal/agent/imagewriter"
+	"go.temper.dev/temper/internal/jsonvalue"
 )
 
 // manager is the hardware manager that offers the steps. Its version is raised when steps change, so that a conductor that has listed
@@ -57,11 +58,11 @@ func executeStep(f agent.Family) runner {
 			Step string          `json:"step"`
 			Args json.RawMessage `json:"args"`
 		}
-		if json.Unmarshal(params, &given) != nil || json.Unmarshal(given["step"], &named) != nil || named.Step == "" {
+		if jsonvalue.Unmarshal(params, &given) != nil || jsonvalue.Unmarshal(given["step"], &named) != nil || named.Step == "" {
 			return nil, failure.Execution("Malformed %s_step, no \"step\" key", f)
 		}
 		var version map[string]any
-		if json.Unmarshal(given[string(f)+"_version"], &version) == nil && version != nil && version[managerVersion] != managers[managerVersion] {
+		if jsonvalue.Unmarshal(given[string(f)+"_version"], &version) == nil && version != nil && version[managerVersion] != managers[managerVersion] {
 			return nil, failure.OtherVersion("this agent has the version %s of its steps", managers[managerVersion])
 		}
 		for _, s := range offeredSteps(f) {

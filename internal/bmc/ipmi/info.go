@@ -3,7 +3,6 @@ package ipmi
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"math"
 	"net"
@@ -18,6 +17,7 @@ import (
 
 	"go.temper.dev/temper/internal/bmc"
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/jsonvalue"
 	"go.temper.dev/temper/internal/node"
 )
 
@@ -233,14 +233,8 @@ func (p *properties) suites() []types.CipherSuiteID {
 
 // version returns ipmi_protocol_version, which may also be a number.
 func (p *properties) version() string {
-	switch v := p.values[propProtocolVersion].(type) {
-	case float64:
-		return strconv.FormatFloat(v, 'f', 1, 64)
-	case json.Number:
-		if f, err := v.Float64(); err == nil {
-			return strconv.FormatFloat(f, 'f', 1, 64)
-		}
-		return v.String()
+	if f, ok := jsonvalue.Float(p.values[propProtocolVersion]); ok {
+		return strconv.FormatFloat(f, 'f', 1, 64)
 	}
 	return p.text(propProtocolVersion)
 }

@@ -14,6 +14,7 @@ import (
 
 	"go.temper.dev/temper/internal/bmc"
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/jsonvalue"
 	"go.temper.dev/temper/internal/text"
 )
 
@@ -125,7 +126,7 @@ func (a *answer) retryAfter() (time.Duration, bool) {
 // already, nil for a task that still runs: no call waits for a task.
 func (a *answer) taskError() error {
 	var t task
-	if json.Unmarshal(a.body, &t) != nil {
+	if jsonvalue.Unmarshal(a.body, &t) != nil {
 		return nil
 	}
 	switch t.TaskState.v {
@@ -140,7 +141,7 @@ func (a *answer) taskError() error {
 // decode reads the body into a resource of this package. Properties of a wrong type are
 // tolerated (loose); a body that is no JSON object is an error.
 func (a *answer) decode(into any) error {
-	if err := json.Unmarshal(a.body, into); err != nil {
+	if err := jsonvalue.Unmarshal(a.body, into); err != nil {
 		var syntax *json.SyntaxError
 		if errors.As(err, &syntax) && syntax.Offset >= int64(len(a.body)) {
 			return malformedAnswer(a.path, "the answer is incomplete JSON: it ends after %d bytes", len(a.body))

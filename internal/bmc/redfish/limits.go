@@ -12,6 +12,7 @@ import (
 
 	"go.temper.dev/temper/internal/bmc"
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/jsonvalue"
 )
 
 // Limits on what a BMC can cost, however it answers. Real BMCs stay far below them: a
@@ -96,7 +97,7 @@ type looseList[T any] []T
 // UnmarshalJSON never fails.
 func (l *looseList[T]) UnmarshalJSON(b []byte) error {
 	*l = nil
-	d := json.NewDecoder(bytes.NewReader(b))
+	d := jsonvalue.NewDecoder(bytes.NewReader(b))
 	if open, err := d.Token(); err != nil || open != json.Delim('[') {
 		return nil
 	}
@@ -116,7 +117,7 @@ type link string
 // UnmarshalJSON never fails.
 func (l *link) UnmarshalJSON(b []byte) error {
 	var path schemas.Link
-	if *l = ""; json.Unmarshal(b, &path) == nil && len(path) <= maxPath {
+	if *l = ""; jsonvalue.Unmarshal(b, &path) == nil && len(path) <= maxPath {
 		*l = link(path)
 	}
 	return nil

@@ -16,6 +16,7 @@ import (
 
 	"go.temper.dev/temper/internal/bmc"
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/jsonvalue"
 )
 
 // Limits on what is read of an event log, besides those of one call. Logs of some BMCs have more than 10,000 entries.
@@ -58,7 +59,7 @@ type logMembers []logEntry
 // UnmarshalJSON never fails.
 func (l *logMembers) UnmarshalJSON(b []byte) error {
 	*l = nil
-	d := json.NewDecoder(bytes.NewReader(b))
+	d := jsonvalue.NewDecoder(bytes.NewReader(b))
 	if open, err := d.Token(); err != nil || open != json.Delim('[') {
 		return nil
 	}

@@ -2,8 +2,9 @@ package redfish
 
 import (
 	"bytes"
-	"encoding/json"
 	"strings"
+
+	"go.temper.dev/temper/internal/jsonvalue"
 )
 
 // message is a message of a BMC, from a standard registry or the vendor's own.
@@ -68,7 +69,7 @@ type errorBody struct {
 // errorBody returns the error in the answer's body, nil if it is not a Redfish error.
 func (a *answer) errorBody() *errorBody {
 	var p errorBody
-	if json.Unmarshal(a.body, &p) != nil || p.Error == nil {
+	if jsonvalue.Unmarshal(a.body, &p) != nil || p.Error == nil {
 		return nil
 	}
 	return &p

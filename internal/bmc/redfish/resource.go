@@ -1,12 +1,13 @@
 package redfish
 
 import (
-	"encoding/json"
 	"math"
 	"strconv"
 	"strings"
 
 	"github.com/stmcginnis/gofish/schemas"
+
+	"go.temper.dev/temper/internal/jsonvalue"
 )
 
 // The types below have the few properties that the driver reads of a resource. They
@@ -25,7 +26,7 @@ type loose[T any] struct {
 // UnmarshalJSON never fails.
 func (l *loose[T]) UnmarshalJSON(b []byte) error {
 	var v T
-	if err := json.Unmarshal(b, &v); err != nil {
+	if err := jsonvalue.Unmarshal(b, &v); err != nil {
 		*l = loose[T]{bad: true}
 		return nil
 	}
@@ -40,7 +41,7 @@ type looseString string
 // UnmarshalJSON never fails.
 func (t *looseString) UnmarshalJSON(b []byte) error {
 	var s string
-	if err := json.Unmarshal(b, &s); err != nil {
+	if err := jsonvalue.Unmarshal(b, &s); err != nil {
 		if s = string(b[:min(len(b), maxText)]); s == "null" || strings.ContainsAny(s[:1], "{[") {
 			s = ""
 		}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+
+	"go.temper.dev/temper/internal/jsonvalue"
 )
 
 // WriteJSON writes a file in one step, so that nobody reads half of it.
@@ -40,7 +42,7 @@ func ReadJSON(path string, v any) error {
 	if err != nil {
 		return fmt.Errorf("read %s: %w", path, err)
 	}
-	if err := json.Unmarshal(body, v); err != nil {
+	if err := jsonvalue.Unmarshal(body, v); err != nil {
 		return fmt.Errorf("read %s: %w", path, err)
 	}
 	return nil
