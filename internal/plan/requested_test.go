@@ -24,7 +24,7 @@ func TestAskedStepsAreRead(t *testing.T) {
 			{"interface":"bios","step":"apply_configuration","args":{"settings":[{"name":"a","value":"b"}]}}]`))
 	require.Equal(t, []Step{
 		{Interface: "raid", Step: "x", Asked: true, Priority: 90, Args: map[string]any{}},
-		{Interface: "deploy", Step: "wait", Asked: true, Priority: 7, Args: map[string]any{"seconds": 3.0}},
+		{Interface: "deploy", Step: "wait", Asked: true, Priority: 7, Args: map[string]any{"seconds": json.Number("3")}},
 	},
 		mustSteps(t, KindDeploy, `[{"interface":"raid","step":"x","args":{},"priority":90},{"interface":"deploy","step":"wait","args":{"seconds":3},"priority":"7"}]`))
 	require.Empty(t, mustSteps(t, KindDeploy, ""))

@@ -83,7 +83,7 @@ func TestReadTemplateSteps(t *testing.T) {
 	}
 	steps, err := read(plan.DeployTemplate, `[{"interface":"bios","step":"a","args":{"x":1},"priority":"150"}]`)
 	require.NoError(t, err)
-	require.Equal(t, []TemplateStep{{Interface: "bios", Step: "a", Args: map[string]any{"x": 1.0}, Priority: 150}}, steps)
+	require.Equal(t, []TemplateStep{{Interface: "bios", Step: "a", Args: map[string]any{"x": json.Number("1")}, Priority: 150}}, steps)
 	steps, err = read(plan.Runbook, `[{"interface":"bios","step":"a","args":{},"order":2}]`)
 	require.NoError(t, err)
 	require.Equal(t, 2, steps[0].Order)
