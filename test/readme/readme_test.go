@@ -90,7 +90,6 @@ func folder(t *testing.T) string {
 	dir, err := os.MkdirTemp("", "temper-readme-test-")
 	require.NoError(t, err)
 	require.NoError(t, os.Chmod(dir, 0o755))
-	require.NoError(t, os.Mkdir(filepath.Join(dir, "bin"), 0o755))
 	t.Cleanup(func() {
 		if t.Failed() {
 			t.Logf("what was done is in %s", dir)
