@@ -61,6 +61,9 @@ func (e *Ending) historyEvent(n *node.Node, end node.End) node.HistoryEvent {
 	if end.Error != "" {
 		h.Event += ": " + end.Error
 	}
+	if end.Again {
+		h.Event += ": its workflow had completed before the database was restored from a backup"
+	}
 	return h
 }
 

@@ -181,12 +181,12 @@ type Host struct {
 func OwnQueue(h Host) string { return fmt.Sprintf("host/%s/%d", h.Name, h.Incarnation) }
 
 // EndSteps ends the steps that have begun and are not over, because the operation ends. If it has succeeded, every step is
-// done, also one whose record was lost.
+// done. When the steps whose record was lost were done is not known.
 func (o *Operation) EndSteps(outcome Outcome, at time.Time) {
 	for i := range o.Steps {
 		s := &o.Steps[i]
 		if outcome == Succeeded && !s.Over() {
-			s.State, s.EndedAt = StepDone, &at
+			s.State, s.StartedAt, s.EndedAt = StepDone, nil, nil
 			continue
 		}
 		switch s.State {

@@ -19,14 +19,18 @@ func (s *stack) dump(t *testing.T) (restore func()) {
 	bins, err := pgserver.Find()
 	require.NoError(t, err)
 	file := filepath.Join(s.dir, "backup")
-	run := func(program string, args ...string) {
-		out, err := exec.CommandContext(t.Context(), filepath.Join(bins.Dir, program), args...).CombinedOutput()
+	programs, err := programs()
+	require.NoError(t, err)
+	run := func(dir, program string, args ...string) {
+		t.Helper()
+		out, err := exec.CommandContext(t.Context(), filepath.Join(dir, program), args...).CombinedOutput()
 		require.NoError(t, err, "%s", out)
 	}
-	run("pg_dump", "--format=custom", "--file="+file, s.at.DatabaseURL)
+	run(bins.Dir, "pg_dump", "--format=custom", "--file="+file, s.at.DatabaseURL)
 	return func() {
 		t.Helper()
-		run("pg_restore", "--clean", "--if-exists", "--single-transaction", "--dbname="+s.at.DatabaseURL, file)
+		run(bins.Dir, "pg_restore", "--clean", "--if-exists", "--single-transaction", "--dbname="+s.at.DatabaseURL, file)
+		run(programs, "temper", "migrate", "--database-url", s.at.DatabaseURL, "--restored")
 	}
 }
 
@@ -50,7 +54,15 @@ func TestADatabaseIsRestoredUnderARunningTemporal(t *testing.T) {
 		}
 		return nil
 	})
+	aborted := available(t, s, s.rack) // it has an instance again when the database is restored
+	aborted.spoil(fault{Kind: "no_agent"})
+	rewound := aborted.provision("active", nil)
+	aborted.await("wait call-back")
 	restore := s.dump(t)
+	aborted.cancel(rewound)
+	aborted.cancelled(rewound, "deploy failed")
+	aborted.spoil()
+	aborted.done(aborted.provision("active", nil), "active")
 	middle.done(interrupted, "active")
 	number := again.provision("active", nil)
 	again.done(number, "active")
@@ -82,6 +94,13 @@ func TestADatabaseIsRestoredUnderARunningTemporal(t *testing.T) {
 	require.Equal(t, before.AgentBoots+1, again.hardware().AgentBoots, "one deploy, one agent")
 	middle.done(interrupted, "active") // as it ended before
 	require.True(t, middle.hardware().Powered, "the instance was not touched")
+	off := len(aborted.hardware().Actions)
+	require.Equal(t, "failed", text(aborted.over(rewound).Outcome))
+	ticks(t, db, 2) // reconciliations would begin an undo now
+	now := aborted.now()
+	require.True(t, now.Maintenance)
+	require.Contains(t, text(now.MaintenanceReason), "restored from a backup")
+	require.Len(t, aborted.hardware().Actions, off, "its server has an instance that the database does not know")
 
 	var page struct {
 		Operations []struct {
