@@ -39,6 +39,10 @@ func ParseRedfishAddress(value any) (*url.URL, error) {
 		return nil, errors.New(name + " is neither a URL nor a host")
 	case u.Scheme != "https" && u.Scheme != "http":
 		return nil, errors.New(name + " must begin with https:// or http://")
+	case strings.HasSuffix(u.Host, ":"):
+		return nil, errors.New(name + " has a colon without a port: write https://HOST or https://HOST:PORT")
+	case !isHost(u.Hostname()):
+		return nil, errors.New(name + " has a host that is neither a host name nor an IP address")
 	case u.User != nil:
 		return nil, errors.New(name + " holds credentials; they belong into redfish_username and redfish_password")
 	case u.RawQuery != "" || u.Fragment != "":
@@ -52,7 +56,7 @@ func ParseRedfishAddress(value any) (*url.URL, error) {
 		return nil, errors.New(name + " has a path below " + service + ": a path such as " + service + "/Systems/1 belongs in redfish_system_id")
 	}
 	path = strings.TrimRight(strings.TrimSuffix(path, service), "/")
-	if u, err = url.Parse(u.Scheme + "://" + strings.TrimSuffix(strings.ToLower(u.Host), ":") + path); err != nil {
+	if u, err = url.Parse(u.Scheme + "://" + strings.ToLower(u.Host) + path); err != nil {
 		return nil, errors.New(name + " is neither a URL nor a host")
 	}
 	return u, nil
@@ -81,6 +85,21 @@ func cutLast(s, separator string) (before, after string, found bool) {
 }
 
 func isDigits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
+
+// isHost reports whether s is an IP address, without brackets, or the name of a host (RFC 1123, and "_", which some sites have in names).
+func isHost(s string) bool {
+	if _, err := netip.ParseAddr(s); err == nil {
+		return true
+	}
+	name := strings.TrimSuffix(s, ".")
+	labels := strings.Split(name, ".")
+	for _, l := range labels {
+		if l == "" || len(l) > 63 || l[0] == '-' || l[len(l)-1] == '-' || strings.Trim(strings.ToLower(l), "abcdefghijklmnopqrstuvwxyz0123456789-_") != "" {
+			return false
+		}
+	}
+	return len(name) <= 253 && !isDigits(labels[len(labels)-1]) // 999.1.1.1 is no name either
+}
 
 // isPort reports whether s is the number of a port.
 func isPort(s string) bool {
@@ -124,8 +143,8 @@ func ParseIPMIAddress(value any) (string, error) {
 			}
 		}
 	}
-	if _, err := netip.ParseAddr(host); err != nil && (strings.ContainsAny(host, "/:@?#[]%") || strings.ContainsFunc(host, unicode.IsSpace)) {
-		return "", errors.New(name + " is neither a host name nor an IP address; the port belongs into ipmi_port")
+	if !isHost(host) {
+		return "", errors.New(name + " is neither a host name nor an IP address: write it without https:// and without a path; the port belongs into ipmi_port")
 	}
 	return host, nil
 }
