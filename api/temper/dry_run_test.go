@@ -142,6 +142,9 @@ func TestADryRunFetchesTheImageAndComparesItWithTheDisk(t *testing.T) {
 	require.Contains(t, refusals, "link-local", "addresses are refused as conductors refuse them")
 	require.Equal(t, before, everything(b))
 
+	b.Patch("/v1/nodes/n1", apitest.Add("/properties/root_device", "sda")).Is(200)
+	_, refusals, _ = trial(b, with(url+"/good.raw", digestOfAnImage))
+	require.Contains(t, refusals, "in properties, root_device is not an object")
 	b.Patch("/v1/nodes/n1", apitest.Add("/properties/root_device", map[string]any{"serial": "S2"})).Is(200)
 	_, refusals, _ = trial(b, with(url+"/good.raw", digestOfAnImage))
 	require.Contains(t, refusals, "no_disk_fits: ")

@@ -2,6 +2,7 @@ package admission
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"math"
 
@@ -24,6 +25,9 @@ type Disk struct {
 func RootDisk(n *node.Node, inventory map[string]any) (disk Disk, known bool, err error) {
 	disks, ok := disksOf(inventory)
 	hints, unread := rootdevice.Parse(rootdevice.Of(n.InstanceInfo, n.Properties))
+	if errors.Is(unread, rootdevice.ErrNoObject) {
+		return Disk{}, true, fault.CodedAs(fault.Invalid, fault.NoDiskFits, "Node %s has no disk for an image: in %s, %w.", n.UUID, rootdevice.Where(n.InstanceInfo), unread)
+	}
 	if !ok || len(disks) == 0 || unread != nil {
 		return Disk{}, false, nil
 	}

@@ -3,6 +3,7 @@
 package rootdevice
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -39,9 +40,9 @@ const (
 	Properties   = "properties"
 )
 
-// Of returns the root device hints that an operator gave for a node: those of instance_info take precedence, as in Ironic. They are
-// nil if there are none.
-func Of(instanceInfo, properties map[string]any) map[string]any {
+// Of returns the root device hints that an operator gave for a node, for Parse: those of instance_info take precedence, as in Ironic.
+// They are nil if there are none.
+func Of(instanceInfo, properties map[string]any) any {
 	if hints := in(instanceInfo); hints != nil {
 		return hints
 	}
@@ -58,9 +59,9 @@ func Where(instanceInfo map[string]any) string {
 }
 
 // in returns the hints that a field has, nil if it has none.
-func in(field map[string]any) map[string]any {
-	hints, _ := field["root_device"].(map[string]any)
-	if len(hints) == 0 {
+func in(field map[string]any) any {
+	hints := field["root_device"]
+	if given, ok := hints.(map[string]any); ok && len(given) == 0 {
 		return nil
 	}
 	return hints
@@ -72,8 +73,15 @@ type Hints struct {
 	text       string
 }
 
+// ErrNoObject is Parse's error for hints that are a text, a list or a number.
+var ErrNoObject = errors.New(`root_device is not an object, such as {"serial": "SERIAL"}`)
+
 // Parse reads hints as an operator wrote them. The error says which hint is wrong, and how it should be.
-func Parse(hints map[string]any) (Hints, error) {
+func Parse(given any) (Hints, error) {
+	hints, ok := given.(map[string]any)
+	if !ok && given != nil {
+		return Hints{}, ErrNoObject
+	}
 	var out Hints
 	var words []string
 	for _, name := range slices.Sorted(maps.Keys(hints)) {

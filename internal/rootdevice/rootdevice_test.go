@@ -73,6 +73,10 @@ func TestWrongHintsAreRefused(t *testing.T) {
 	}
 	_, err := rootdevice.Parse(map[string]any{"serial": 5})
 	require.ErrorContains(t, err, "must be a text")
+	for _, given := range []any{"sda", []any{"x"}, 5, `{"wwn": "nope"}`} {
+		_, err := rootdevice.Parse(rootdevice.Of(nil, map[string]any{"root_device": given}))
+		require.ErrorIs(t, err, rootdevice.ErrNoObject, given)
+	}
 }
 
 // hardware.py, get_os_install_device; utils.py, guess_root_disk.

@@ -33,13 +33,11 @@ func (a *Agent) candidates() []rootdevice.Disk {
 	return out
 }
 
-// rootDisk returns the path of the disk on which an image is written. hints nil means those of the node.
-func (a *Agent) rootDisk(hints map[string]any) (string, error) {
-	if hints == nil {
-		a.mu.Lock()
-		hints = rootdevice.Of(a.node.InstanceInfo, a.node.Properties)
-		a.mu.Unlock()
-	}
+// rootDisk returns the path of the disk on which an image is written.
+func (a *Agent) rootDisk() (string, error) {
+	a.mu.Lock()
+	hints := rootdevice.Of(a.node.InstanceInfo, a.node.Properties)
+	a.mu.Unlock()
 	parsed, err := rootdevice.Parse(hints)
 	if err != nil {
 		return "", failure.NoDevice("No devices could be found using the root device hints: %s", err)
@@ -72,7 +70,7 @@ func prepareImage(ctx context.Context, a *Agent, c *command, params json.RawMess
 	api, node := a.api, a.node.UUID
 	a.mu.Unlock()
 	_, _ = a.lookUpOnce(ctx, api, node)
-	path, err := a.rootDisk(nil)
+	path, err := a.rootDisk()
 	if err != nil {
 		return nil, err
 	}
@@ -156,7 +154,7 @@ func installBootloader(_ context.Context, a *Agent, _ *command, params json.RawM
 	if err := jsonvalue.Unmarshal(params, &p); err != nil {
 		return nil, failure.BadParams("%s", err)
 	}
-	path, err := a.rootDisk(nil)
+	path, err := a.rootDisk()
 	if err != nil {
 		return nil, err
 	}

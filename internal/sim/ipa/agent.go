@@ -57,9 +57,9 @@ type Agent struct {
 	token      string
 	timeout    int // heartbeat_timeout, seconds
 	md5        bool
-	formats    []string       // of images that may be written; nil = the API names none
-	hints      map[string]any // root device hints of the node, as of the last lookup; nil = it has none
-	tokenOnGet bool           // a GET has had a token, so every GET needs it
+	formats    []string // of images that may be written; nil = the API names none
+	hints      any      // root device hints of the node, as of the last lookup; nil = it has none
+	tokenOnGet bool     // a GET has had a token, so every GET needs it
 	results    []*command
 	image      string // id of the image on the disk
 	partitions agent.PartitionUUIDs
