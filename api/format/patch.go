@@ -96,6 +96,8 @@ func readPatchOp(raw json.RawMessage, minor int) (PatchOp, error) {
 		return PatchOp{}, fault.New(fault.Invalid, "Schema error for patch: '%s' does not match '^(/[\\\\w-]+)+$'", Clip(p.Path))
 	case p.Op != "remove" && !hasValue:
 		return PatchOp{}, fault.New(fault.Invalid, "Couldn't apply patch '%s %s'. Reason: The operation does not contain a 'value' member", p.Op, Clip(p.Path))
+	case strings.Count(p.Path, "/")+jsonvalue.Depth(p.Value) > maxDepth: // of the document afterwards
+		return PatchOp{}, fault.New(fault.Invalid, "Couldn't apply patch '%s %s'. Reason: The value would be nested deeper than %d", p.Op, Clip(p.Path), maxDepth)
 	}
 	p.root, _, _ = strings.Cut(p.Path[1:], "/")
 	return p, nil

@@ -172,6 +172,7 @@ func TestPatchNodeIsRefused(t *testing.T) {
 		"something that is not there":     {[]apitest.Op{apitest.Remove("/extra/nothing")}, 400, "Couldn't apply patch 'remove /extra/nothing'. Reason: can't remove a non-existent object 'nothing'"},
 		"another value of what is not":    {[]apitest.Op{apitest.Replace("/extra/nothing", 1)}, 400, "Couldn't apply patch 'replace /extra/nothing'. Reason: can't replace a non-existent object 'nothing'"},
 		"a number that nothing can hold":  {`[{"op":"add","path":"/extra/a","value":1e400}]`, 400, "/0/value is a number with more than 400 digits"},
+		"nested too deep":                 {[]apitest.Op{apitest.Add("/extra"+strings.Repeat("/a", 23), map[string]any{"a": []any{}})}, 400, "nested deeper than 25"},
 		"below something that is not":     {[]apitest.Op{apitest.Add("/extra/a/b", 1)}, 400, "Couldn't apply patch 'add /extra/a/b'. Reason: "},
 		"no driver":                       {[]apitest.Op{apitest.Remove("/driver")}, 400, "Schema error for node: driver: "},
 		"a driver nobody has":             {[]apitest.Op{apitest.Replace("/driver", "ipmi")}, 400, "No valid host was found. "},

@@ -35,21 +35,3 @@ func checkArgs(f node.Family, s node.Step, args map[string]node.ArgSpec) error {
 	}
 	return nil
 }
-
-// depth is how deep v nests; a scalar is 0.
-func depth(v any) int {
-	deepest := 0
-	switch v := v.(type) {
-	case map[string]any:
-		for _, e := range v {
-			deepest = max(deepest, depth(e))
-		}
-	case []any:
-		for _, e := range v {
-			deepest = max(deepest, depth(e))
-		}
-	default:
-		return 0
-	}
-	return deepest + 1
-}

@@ -113,7 +113,7 @@ func readArgs(raw json.RawMessage) (map[string]any, error) {
 	if err := jsonvalue.Unmarshal(raw, &args); err != nil || args == nil {
 		return nil, fault.New(fault.Invalid, "'args' is not of type 'object'")
 	}
-	if depth(args) > node.MaxDepth {
+	if jsonvalue.Depth(args) > node.MaxDepth {
 		return nil, fault.New(fault.Invalid, "'args' nests deeper than %d", node.MaxDepth)
 	}
 	for name := range args {
