@@ -8,7 +8,8 @@ MAKEFLAGS += --no-print-directory
 # BENCH_FLAGS for the bench, RAMDISK_FLAGS for mkramdisk, CHAOS_FLAGS for the crash matrix, SOAK_FLAGS for the soak. GUARDS are
 # the guards that chaos-guards removes; none = all.
 DATA ?= .temper/dev
-PACKAGES ?= ./...
+# The packages that take longest begin first.
+PACKAGES ?= ./test/system ./test/faults ./test/chaos ./internal/store ./...
 # Other modules in this repository, each with a go.mod of its own.
 MODULES := . deploy/temporal-dev test/pictures tools
 
@@ -30,13 +31,27 @@ demo: build ## deploy simulated servers while a conductor is killed, and show wh
 dev: build ## run everything on this machine until Ctrl-C; the next start continues with the same data
 	@bin/temper dev --data $(DATA) $(DEV_FLAGS)
 
+# slowest prints the ten slowest packages or tests of bin/test.json, with their seconds.
+comma := ,
+slowest = echo "The slowest $(1):"; sed -nE 's/.*"Action":"(pass|fail)","Package":"([^"]*)",$(2)"Elapsed":([0-9.]+).*/'"$(if $(2),\4 \2 \3,\3 \2)"'/p' bin/test.json | sort -rn | head -10
+
 .PHONY: test
 test: build ## run all tests, and start what they need
 	@{ command -v ipmi_sim && command -v ipmitool; } >/dev/null || [ "$$(id -u)" != 0 ] || { apt-get update && apt-get install --yes openipmi ipmitool; }
 	@{ command -v qemu-system-x86_64 && test -e /usr/share/OVMF/OVMF_CODE_4M.fd; } >/dev/null || [ "$$(id -u)" != 0 ] || { apt-get update && apt-get install --yes --no-install-recommends qemu-system-x86 ovmf; }
 	@bin/temper dev prepare
+	@go build -C tools -o ../bin/ gotest.tools/gotestsum
 	go test -C deploy/temporal-dev -timeout 5m $(TEST_FLAGS) ./...
-	TEMPER_TEST_REQUIRE=1 TEMPER_TEST_PROGRAMS=$(CURDIR)/bin go test -timeout 15m -p 2 $(TEST_FLAGS) $(PACKAGES)
+	@# Most tests wait for other processes, so that more of them run at once than there are cores.
+	TEMPER_TEST_REQUIRE=1 TEMPER_TEST_PROGRAMS=$(CURDIR)/bin bin/gotestsum --format pkgname-and-test-fails --hide-summary skipped \
+		--jsonfile bin/test.json -- -timeout 15m -p 4 -parallel 8 $(TEST_FLAGS) $(PACKAGES) || failed=1; $(call slowest,packages,); \
+		$(call slowest,tests,"Test":"([^"]*)"$(comma)); exit $${failed:-0}
+
+.PHONY: test-all
+test-all: ## every case of the tests, the quirks one by one, and two minutes of fuzzing; before a release
+	TEMPER_TEST_ALL=1 $(MAKE) test
+	$(MAKE) quirks
+	$(MAKE) fuzz FUZZ_TIME=2m
 
 .PHONY: check
 check: tools ## formatting, vet, lint, workflowcheck, import rules, generated files, go.mod

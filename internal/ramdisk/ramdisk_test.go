@@ -13,6 +13,7 @@ import (
 
 	"go.temper.dev/temper/internal/ramdisk/debian"
 	"go.temper.dev/temper/internal/ramdisk/initrd"
+	"go.temper.dev/temper/internal/testenv"
 )
 
 // cache is the folder that make ramdisk uses, so that tests download a kernel once.
@@ -116,6 +117,7 @@ func TestMain(m *testing.M) {
 // The kernel and the initrd have room for an agent below 80 MB.
 func TestTheSameBytesTwice(t *testing.T) {
 	needApt(t)
+	testenv.OnlyInAll(t, "a second build takes 20 seconds of a core, and package iso builds the same CD twice")
 	first := builtRamdisk(t)
 	second := config(t, t.TempDir())
 	require.NoError(t, Build(t.Context(), second))

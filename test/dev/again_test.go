@@ -12,16 +12,23 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
+
+	"go.temper.dev/temper/internal/testenv"
 )
 
-// restarts is how often a stack is started again, each time with one of its ports taken.
-const restarts = 10
+// restarts returns how often a stack is started again, each time with one of its ports taken.
+func restarts() int {
+	if testenv.All() {
+		return 10
+	}
+	return 2
+}
 
 func TestStartedAgainItAlwaysRuns(t *testing.T) {
 	data := folder(t)
 	args := []string{"--nodes", "2", "--conductors", "2"}
 	s := start(t, data, args...)
-	for range restarts {
+	for range restarts() {
 		s.forgotten()
 		require.Zero(t, s.terminate())
 		had := addresses(t, data)

@@ -4,9 +4,11 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -15,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/testenv"
 )
 
 // kind makes a fault of the rack.
@@ -98,8 +101,12 @@ func TestEachFaultIsToldAndMendedByWhatIsSuggested(t *testing.T) {
 	l := newLab(t)
 	small := l.smallDisks(t, 4)
 	t.Run("hardware", func(t *testing.T) {
-		for name, c := range hardware {
-			for _, onFailure := range []string{"fail", "hold"} {
+		for i, name := range slices.Sorted(maps.Keys(hardware)) {
+			c, ways := hardware[name], []string{"fail", "hold"}
+			if !testenv.All() {
+				ways = ways[i%2:][:1] // each fault one way; which way is tried with many others
+			}
+			for _, onFailure := range ways {
 				t.Run(name+", "+onFailure, func(t *testing.T) {
 					t.Parallel()
 					at := l

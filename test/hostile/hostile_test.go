@@ -18,13 +18,21 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"go.temper.dev/temper/internal/testenv"
 	"go.temper.dev/temper/test/stack"
 )
 
 var (
-	howLong = flag.Duration("hostile-time", 15*time.Second, "how long the API, the BMCs and the agents are played")
+	howLong = flag.Duration("hostile-time", playTime(), "how long the API, the BMCs and the agents are played")
 	seed    = flag.Uint64("hostile-seed", 1, "of what they say")
 )
+
+func playTime() time.Duration {
+	if testenv.All() {
+		return 15 * time.Second
+	}
+	return 5 * time.Second
+}
 
 const (
 	mostMemory = 512 * mib

@@ -24,9 +24,6 @@ func RequirePostgres(t testing.TB) {
 	require.NoError(t, err)
 }
 
-// All reports whether the test runs in `make test-all`, which tries every case where `make test` tries each kind once.
-func All() bool { return os.Getenv("TEMPER_TEST_ALL") != "" }
-
 // For starts a stack for a test, with the programs of the module as it is now, and ends it with the test. If the test fails, the stack's data
 // and logs are kept.
 func (c Config) For(t testing.TB) *Stack {

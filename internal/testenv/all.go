@@ -1,0 +1,17 @@
+package testenv
+
+import (
+	"os"
+	"testing"
+)
+
+// All reports whether the test is part of `make test-all`, which tries every case. `make test` tries each kind of case at least once.
+func All() bool { return os.Getenv("TEMPER_TEST_ALL") != "" }
+
+// OnlyInAll skips the test in `make test`, for a reason: its price, and which other test guards the same.
+func OnlyInAll(t testing.TB, why string) {
+	t.Helper()
+	if !All() {
+		t.Skip("make test-all runs it: " + why)
+	}
+}
