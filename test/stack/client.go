@@ -53,7 +53,7 @@ func (s *Stack) Ask(ctx context.Context, method, path string, body, out any) (ht
 		return nil, err
 	}
 	if res.StatusCode >= 300 {
-		return nil, &Refused{Status: res.StatusCode, words: fmt.Sprintf("%s %s: %s: %.300s", method, path, res.Status, b)}
+		return nil, &Refused{Status: res.StatusCode, words: fmt.Sprintf("%s %s: %s: %.1000s", method, path, res.Status, b)}
 	}
 	if out == nil || len(b) == 0 {
 		return res.Header, nil
