@@ -33,7 +33,7 @@ dev: build ## run everything on this machine until Ctrl-C; the next start contin
 
 # slowest prints the ten slowest packages or tests of bin/test.json, with their seconds.
 comma := ,
-slowest = echo "The slowest $(1):"; sed -nE 's/.*"Action":"(pass|fail)","Package":"([^"]*)",$(2)"Elapsed":([0-9.]+).*/'"$(if $(2),\4 \2 \3,\3 \2)"'/p' bin/test.json | sort -rn | head -10
+slowest = echo "The slowest $(1):"; sed -nE 's/.*"Action":"(pass|fail)","Package":"([^"]*)",$(2)"Elapsed":([0-9.]+).*/'"$(if $(2),\4 \2 \3,\3 \2)"'/p' bin/test.json | sort -rn | sed -n 1,10p
 
 .PHONY: test
 test: build ## run all tests, and start what they need

@@ -203,7 +203,7 @@ func benchStore(b *testing.B) *store.Store {
 	return s
 }
 
-func seedBench(b *testing.B, count int) { seed(b, benchURL, count) }
+func seedBench(b *testing.B, count int) { require.NoError(b, fill(benchURL, count)) }
 
 func benchSettings() string { return os.Getenv("BENCH_PG") }
 

@@ -27,9 +27,12 @@ func seeded(t testing.TB) (*store.Store, string) {
 	return connect(t, store.Config{URL: url, Keyset: keyset, MaxConns: 30, ConductorTimeout: time.Hour}), url
 }
 
-func seed(t testing.TB, url string, count int) {
+// fleetOf is a store with count nodes, as fill makes them. Their conductors stay alive for an hour.
+func fleetOf(t testing.TB, count int) (*store.Store, string) {
 	t.Helper()
+	url := testenv.Postgres(t)
 	require.NoError(t, fill(url, count))
+	return connect(t, store.Config{URL: url, Keyset: keyset, MaxConns: 30, ConductorTimeout: time.Hour}), url
 }
 
 // fill inserts count nodes by SQL. One in ten thousand differs from the others in
@@ -270,8 +273,7 @@ func TestNoListReadsTheWholeTable(t *testing.T) {
 
 func TestPagesAreCompleteAndWithoutDoubles(t *testing.T) {
 	t.Parallel()
-	s, url := openURL(t)
-	seed(t, url, 2500)
+	s, url := fleetOf(t, 2500)
 	want := ask[[]string](t, url, "SELECT array_agg(uuid::text ORDER BY id) FROM nodes WHERE parent_node IS NULL")
 	for _, key := range append([]string{"", "id"}, store.NodeSortKeys()...) {
 		for _, dir := range []string{"asc", "desc"} {
@@ -329,8 +331,7 @@ func TestPagesThatAreNone(t *testing.T) {
 
 func TestFilters(t *testing.T) {
 	t.Parallel()
-	s, url := openURL(t)
-	seed(t, url, 10_000)
+	s, _ := fleetOf(t, 10_000)
 	count := func(f node.Filter) int {
 		nodes, err := s.Nodes(t.Context(), f, node.Page{})
 		require.NoError(t, err)

@@ -14,8 +14,7 @@ import (
 // write in quarantineTime. The bench measures 100,000.
 func TestAMassOutageIsWrittenDownInOneTick(t *testing.T) {
 	t.Parallel()
-	s, url := openURL(t)
-	seed(t, url, 12_000)
+	s, url := fleetOf(t, 12_000)
 	raw(t, url, `UPDATE conductors SET stopped_at = clock_timestamp() WHERE conductor_group <> 'rack-0'`)
 	lost := ask[int](t, url, `SELECT count(*) FROM nodes WHERE conductor_group <> 'rack-0'`)
 	require.Greater(t, lost, 7_500)
@@ -50,8 +49,7 @@ func TestAMassOutageIsWrittenDownInOneTick(t *testing.T) {
 // A page that is merged from several needs is equal to the page of a single scan.
 func TestPagesOfNodesInQuarantineAreThoseOfTheWholeList(t *testing.T) {
 	t.Parallel()
-	s, url := openURL(t)
-	seed(t, url, 2500)
+	s, url := fleetOf(t, 2500)
 	raw(t, url, `UPDATE nodes SET maintenance = true WHERE id % 7 = 0`)
 	raw(t, url, `UPDATE nodes SET fault = 'clean failure' WHERE id % 50 = 0`)
 	raw(t, url, `UPDATE conductors SET stopped_at = clock_timestamp() WHERE conductor_group IN ('rack-1', 'rack-9')`)

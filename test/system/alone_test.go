@@ -15,7 +15,8 @@ import (
 // can still be cancelled, and its node undeployed, deleted or moved, at once: only the database is needed. When the others
 // return, each ends as requested.
 func TestWhatIsStuckIsEndedWithTheDatabaseAlone(t *testing.T) {
-	s := own(t, 8)
+	t.Parallel()
+	s := own(t, 8, "--restart")
 	only := s.conductor(t, "lone", "lone-1")
 	gate := make(chan struct{})
 	l := newLibrary(t, gate)

@@ -110,14 +110,7 @@ func (s *stack) clock(t *testing.T, db *pgx.Conn) (set func(by string)) {
 // moves, and none is quarantined.
 func TestAGapExpiresNobody(t *testing.T) {
 	t.Parallel()
-	requirePostgres(t)
-	s, err := startStack(4)
-	require.NoError(t, err)
-	t.Cleanup(func() {
-		if err := s.stop(t.Failed()); err != nil {
-			t.Error(err)
-		}
-	})
+	s := own(t, 4)
 	db := s.database(t)
 	const group = "gap"
 	s.conductor(t, group, "gap-1")

@@ -59,14 +59,8 @@ func (s *stack) offers(group string, nodes ...*node) error {
 
 // A node that no conductor can serve is not offered, even if neither a conductor nor an orchestrator runs that could notice.
 func TestWhatNobodyCanServeIsNotOffered(t *testing.T) {
-	requirePostgres(t)
-	s, err := startStack(3) // killed processes are not restarted
-	require.NoError(t, err)
-	t.Cleanup(func() {
-		if err := s.stop(t.Failed()); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Parallel()
+	s := own(t, 3) // killed processes are not restarted
 	begin := func(name string) *dev.Running {
 		return s.conductor(t, "own", name, "TEMPER_SYNC_POWER_STATE_INTERVAL=1s")
 	}

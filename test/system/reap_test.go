@@ -107,14 +107,7 @@ func (n *node) backFor(group string, p *computeProcess) {
 // never, after some time, or as soon as its service is back and has seen that. An instance_uuid that was set by hand stays.
 func TestANodeWhoseInstanceIsGoneIsGivenBack(t *testing.T) {
 	t.Parallel()
-	requirePostgres(t)
-	s, err := startStack(6) // processes that end are not restarted
-	require.NoError(t, err)
-	t.Cleanup(func() {
-		if err := s.stop(t.Failed()); err != nil {
-			t.Error(err)
-		}
-	})
+	s := own(t, 6) // processes that end are not restarted
 	db := s.database(t)
 	s.killAll(t, "orchestrator")
 	orchestrator := func(name string, env ...string) *dev.Running {

@@ -70,14 +70,7 @@ func stored(t *testing.T, db *pgx.Conn, members string) error {
 // neither an orchestrator nor a conductor runs, all that needs no hardware still works, and agents that boot are not lost.
 func TestWhoDecides(t *testing.T) {
 	t.Parallel()
-	requirePostgres(t)
-	s, err := startStack(6) // killed processes are not restarted
-	require.NoError(t, err)
-	t.Cleanup(func() {
-		if err := s.stop(t.Failed()); err != nil {
-			t.Error(err)
-		}
-	})
+	s := own(t, 6) // killed processes are not restarted
 	db := s.database(t)
 	s.killAll(t, "orchestrator")
 	first, _ := s.role(t, "orchestrator", "orchestrator-1", []string{s.asUser(t, db, "first")})

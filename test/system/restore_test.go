@@ -37,14 +37,8 @@ func (s *stack) dump(t *testing.T) (restore func()) {
 // PostgreSQL is restored from a backup while Temporal knows all that happened since: workflows that have ended, one that still
 // runs, and the numbers of operations, which are given again. Nothing is stuck, and no workflow of before touches a server.
 func TestADatabaseIsRestoredUnderARunningTemporal(t *testing.T) {
-	requirePostgres(t)
-	s, err := startStack(6)
-	require.NoError(t, err)
-	t.Cleanup(func() {
-		if err := s.stop(t.Failed()); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Parallel()
+	s := own(t, 6)
 	middle, again, left := available(t, s, s.rack), available(t, s, s.rack), available(t, s, s.rack)
 	middle.spoil(fault{Kind: "slow_power", Delay: "3s", Count: 1})
 	interrupted := middle.provision("active", nil)

@@ -172,11 +172,16 @@ func requirePostgres(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// own starts a stack for one test, which may kill its processes; they are restarted.
-func own(t *testing.T, servers int) *stack {
+// turns bounds how many tests have a stack of their own at a time.
+var turns = make(chan struct{}, 3)
+
+// own starts a stack for one test, which may kill its processes. With --restart they are started again.
+func own(t *testing.T, servers int, args ...string) *stack {
 	t.Helper()
 	requirePostgres(t)
-	s, err := startStack(servers, "--restart")
+	turns <- struct{}{}
+	t.Cleanup(func() { <-turns })
+	s, err := startStack(servers, args...)
 	require.NoError(t, err)
 	t.Cleanup(func() {
 		if err := s.stop(t.Failed()); err != nil {

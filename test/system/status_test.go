@@ -105,7 +105,8 @@ func (s *stack) broken(t *testing.T, part string) (now *status) {
 
 // Whatever is frozen, the status names it in time, and so does what explains a node.
 func TestTheStatusNamesWhatIsFrozen(t *testing.T) {
-	s := own(t, 1)
+	t.Parallel()
+	s := own(t, 1, "--restart")
 	n := in(t, s, "")
 	s.broken(t, "")
 	code, out := s.run(t, "status")

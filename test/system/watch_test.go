@@ -76,7 +76,8 @@ func (s *stack) watch(t *testing.T, id string, args ...string) *watching {
 
 // A watch outlives the API's process and a database that is frozen. It says when it sees nothing, and ends as the operation does.
 func TestAWatchGoesOnAfterOutages(t *testing.T) {
-	s := own(t, 2)
+	t.Parallel()
+	s := own(t, 2, "--restart")
 	n := in(t, s, "")
 	gate := make(chan struct{})
 	l := newLibrary(t, gate)
