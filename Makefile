@@ -9,7 +9,7 @@ MAKEFLAGS += --no-print-directory
 # the guards that chaos-guards removes; none = all.
 DATA ?= .temper/dev
 # The packages that take longest begin first.
-PACKAGES ?= ./test/system ./test/faults ./test/chaos ./internal/store ./...
+PACKAGES ?= ./test/system ./test/faults ./test/chaos ./...
 # Other modules in this repository, each with a go.mod of its own.
 MODULES := . deploy/temporal-dev test/pictures tools
 

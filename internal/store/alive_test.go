@@ -31,7 +31,7 @@ type clocked struct {
 }
 
 func clock(t testing.TB) *clocked {
-	s, url := openURL(t)
+	s, url := expiring(t)
 	return &clocked{t: t, s: s, url: url, inc: map[string]int64{}, at: time.Now()}
 }
 

@@ -12,7 +12,7 @@ import (
 
 func TestTheNewestProcessHasTheName(t *testing.T) {
 	t.Parallel()
-	s, url := openURL(t)
+	s, url := expiring(t)
 	c := coverage.Conductor{Hostname: "c1", Group: "rack-1", Interfaces: map[string]map[string][]string{"redfish": {"power": {"redfish"}}}}
 	older, err := s.RegisterConductor(t.Context(), c)
 	require.NoError(t, err)

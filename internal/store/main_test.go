@@ -34,7 +34,15 @@ func open(t testing.TB) *store.Store {
 	return s
 }
 
+// openURL is a store in which a conductor that registers stays alive, however busy the machine is.
 func openURL(t testing.TB) (*store.Store, string) {
+	t.Helper()
+	url := testenv.Postgres(t)
+	return connect(t, store.Config{URL: url, Keyset: keyset, MaxConns: 30, ConductorTimeout: time.Hour}), url
+}
+
+// expiring is a store in which a conductor is dead after the usual time.
+func expiring(t testing.TB) (*store.Store, string) {
 	t.Helper()
 	url := testenv.Postgres(t)
 	return connect(t, store.Config{URL: url, Keyset: keyset, MaxConns: 30}), url

@@ -58,7 +58,7 @@ func TestANodeIsInQuarantineFromTheMomentNobodyCoversIt(t *testing.T) {
 		"it wants another driver": {func(c *clocked, _ int64) { raw(c.t, c.url, `UPDATE nodes SET driver = 'redfish'`) }, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, url := openURL(t)
+			s, url := expiring(t)
 			i := covering(t, s, "c1")
 			n := create(t, s, node.Available)
 			raw(t, url, `UPDATE nodes SET power_state = 'power off'`)
