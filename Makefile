@@ -44,7 +44,7 @@ test: build ## run all tests, and start what they need
 	go test -C deploy/temporal-dev -timeout 5m $(TEST_FLAGS) ./...
 	@# Most tests wait for other processes, so that more of them run at once than there are cores.
 	TEMPER_TEST_REQUIRE=1 TEMPER_TEST_PROGRAMS=$(CURDIR)/bin bin/gotestsum --format pkgname-and-test-fails --hide-summary skipped \
-		--jsonfile bin/test.json -- -timeout 15m -p 4 -parallel 8 $(TEST_FLAGS) $(PACKAGES) || failed=1; $(call slowest,packages,); \
+		--jsonfile bin/test.json -- -timeout 15m -p 3 -parallel 8 $(TEST_FLAGS) $(PACKAGES) || failed=1; $(call slowest,packages,); \
 		$(call slowest,tests,"Test":"([^"]*)"$(comma)); exit $${failed:-0}
 
 .PHONY: test-all
