@@ -65,16 +65,16 @@ func TestAStatementThatTakesTooLongIsNoOutage(t *testing.T) {
 
 func TestWhatPostgreSQLHasUndoneIsNotInDoubt(t *testing.T) {
 	t.Parallel()
-	url := testenv.Postgres(t)
+	other, url := openURL(t)
 	for want, c := range map[fault.Code]struct {
 		config store.Config
 		within time.Duration
 	}{
-		fault.DatabaseTimeout: {store.Config{URL: url, Keyset: keyset, StatementTimeout: 100 * time.Millisecond}, time.Hour},
-		fault.RequestInDoubt:  {store.Config{URL: url, Keyset: keyset, LockTimeout: time.Hour}, 500 * time.Millisecond},
+		fault.DatabaseTimeout: {store.Config{URL: url, Keyset: keyset, StatementTimeout: 500 * time.Millisecond}, time.Hour},
+		fault.RequestInDoubt:  {store.Config{URL: url, Keyset: keyset, LockTimeout: time.Hour}, 3 * time.Second},
 	} {
 		s := connect(t, c.config)
-		n := create(t, s, node.Available)
+		n := create(t, other, node.Available)
 		ctx, cancel := context.WithTimeout(t.Context(), c.within)
 		conn := beside(t, url)
 		_, err := s.Request(ctx, n.UUID, func(n *node.Node) (*node.Request, error) {

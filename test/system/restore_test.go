@@ -77,6 +77,10 @@ func TestADatabaseIsRestoredUnderARunningTemporal(t *testing.T) {
 	s.role(t, "api", "restored-api", nil, "--listen", strings.TrimPrefix(s.at.APIURL, "http://")) // where agents call
 	s.awaitReady(t)
 
+	middle.done(interrupted, "active") // as it ended before
+	require.True(t, middle.hardware().Powered, "the instance was not touched")
+	off := len(aborted.hardware().Actions)
+	require.Equal(t, "failed", text(aborted.over(rewound).Outcome))
 	db := s.database(t)
 	for id, n := range map[string]*node{number: again, open: left} {
 		_, err := db.Exec(t.Context(), `SELECT setval('operations_id_seq', $1::text::bigint - 1)`, id) // a request that was refused took one, too
@@ -86,10 +90,6 @@ func TestADatabaseIsRestoredUnderARunningTemporal(t *testing.T) {
 	again.done(number, "active")
 	left.done(open, "active")
 	require.Equal(t, before.AgentBoots+1, again.hardware().AgentBoots, "one deploy, one agent")
-	middle.done(interrupted, "active") // as it ended before
-	require.True(t, middle.hardware().Powered, "the instance was not touched")
-	off := len(aborted.hardware().Actions)
-	require.Equal(t, "failed", text(aborted.over(rewound).Outcome))
 	ticks(t, db, 2) // reconciliations would begin an undo now
 	now := aborted.now()
 	require.True(t, now.Maintenance)
