@@ -150,7 +150,11 @@ func (s *Stack) storage(ctx context.Context) error {
 		return err
 	}
 	i := s.snapshot()
-	if err := store.Migrate(ctx, i.DatabaseURL); err != nil {
+	err := store.Migrate(ctx, i.DatabaseURL)
+	if errors.Is(err, store.ErrUnreleased) && s.o.URL == "" {
+		return fmt.Errorf("the data in %s are of a Temper before its first release, which can't be upgraded: name another folder with --data, or remove this one", s.dir.path)
+	}
+	if err != nil {
 		return fmt.Errorf("bring the tables up to date: %w", err)
 	}
 	s.override(map[string]any{

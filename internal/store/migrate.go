@@ -18,19 +18,19 @@ import (
 const migrateTime = 10 * time.Minute
 
 // versionTable is where goose keeps the schema's version.
-const versionTable = "schema_migrations"
+const versionTable = "schema_versions"
 
 const (
-	schemaVersionSQL = `SELECT coalesce(max(version_id), 0) FROM schema_migrations WHERE is_applied`
+	schemaVersionSQL = `SELECT coalesce(max(version_id), 0) FROM schema_versions WHERE is_applied`
 
-	// The migrations that were there before 00001_schema.sql had the version table goose_db_version.
-	hasOldVersionsSQL = `SELECT to_regclass('goose_db_version') IS NOT NULL`
+	// Two series of migrations came before 00001_schema.sql, each with a version table of its own. No version with them was released.
+	hasOldVersionsSQL = `SELECT to_regclass('goose_db_version') IS NOT NULL OR to_regclass('schema_migrations') IS NOT NULL`
 )
 
 // Migrate brings the database at url to this program's schema. Processes that
 // do so at the same time wait for each other. A database that is newer than the
 // program is refused: an old program must not write to a schema it does not know.
-// So is one of the first migrations, which no migration leads on from.
+// So is one of the migrations before 00001_schema.sql, which no migration leads on from.
 func Migrate(ctx context.Context, url string) error {
 	ctx, cancel := context.WithTimeout(ctx, migrateTime)
 	defer cancel()
@@ -64,12 +64,13 @@ func refuseOld(ctx context.Context, db *sql.DB) error {
 		return mapError("read the schema's version", err)
 	}
 	if old {
-		return errOldSchema
+		return ErrUnreleased
 	}
 	return nil
 }
 
-var errOldSchema = fault.New(fault.Invalid, "the database has tables of a Temper before its first release, which can't be upgraded: "+
+// ErrUnreleased is the error of Migrate and Ready for a database of a version before the first release.
+var ErrUnreleased = fault.New(fault.Invalid, "the database has tables of a Temper before its first release, which can't be upgraded: "+
 	`create a new database (createdb NAME), name it in database_url, and run "temper migrate"; the old one is left as it is`)
 
 func refuseNewer(ctx context.Context, p *goose.Provider) error {

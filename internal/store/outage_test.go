@@ -123,7 +123,7 @@ func TestANewerDatabaseIsRefused(t *testing.T) {
 	t.Parallel()
 	s, url := openURL(t)
 	require.NoError(t, s.Migrate(t.Context()), "again is fine")
-	raw(t, url, "INSERT INTO schema_migrations (version_id, is_applied) VALUES (99999, true)")
+	raw(t, url, "INSERT INTO schema_versions (version_id, is_applied) VALUES (99999, true)")
 	for _, err := range []error{s.Migrate(t.Context()), s.Ready(t.Context())} {
 		kind(t, fault.Invalid, err)
 		require.ErrorContains(t, err, "schema 99999, newer than")
@@ -133,24 +133,36 @@ func TestANewerDatabaseIsRefused(t *testing.T) {
 func TestAnEmptyDatabaseIsNotReady(t *testing.T) {
 	t.Parallel()
 	_, url := openURL(t)
-	raw(t, url, "DELETE FROM schema_migrations WHERE version_id > 0")
+	raw(t, url, "DELETE FROM schema_versions WHERE version_id > 0")
 	s := connect(t, store.Config{URL: url})
 	kind(t, fault.Unavailable, s.Ready(t.Context()))
-	raw(t, url, "DROP TABLE schema_migrations")
+	raw(t, url, "DROP TABLE schema_versions")
 	kind(t, fault.Unavailable, s.Ready(t.Context()))
 }
 
-func TestADatabaseOfTheFirstMigrationsIsRefused(t *testing.T) {
+// A database of an unreleased version is refused, and nothing is written to it.
+func TestADatabaseOfAnUnreleasedVersionIsRefused(t *testing.T) {
 	t.Parallel()
-	_, url := openURL(t)
-	raw(t, url, "ALTER TABLE schema_migrations RENAME TO goose_db_version")
-	tables := ask[string](t, url, "SELECT string_agg(c.relname, ' ' ORDER BY c.relname) FROM pg_class c WHERE c.relnamespace = 'public'::regnamespace")
-	s := connect(t, store.Config{URL: url, Keyset: keyset})
-	for _, err := range []error{s.Migrate(t.Context()), s.Ready(t.Context())} {
-		kind(t, fault.Invalid, err)
-		require.ErrorContains(t, err, "create a new database (createdb NAME)")
+	later, err := os.ReadFile("testdata/bf1a55d7.sql")
+	require.NoError(t, err)
+	for name, old := range map[string]string{
+		"the first migrations": "CREATE TABLE goose_db_version (version_id bigint)",
+		"bf1a55d7":             string(later),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			url := testenv.Postgres(t)
+			raw(t, url, "DROP SCHEMA public CASCADE; CREATE SCHEMA public;"+old)
+			const relations = "SELECT string_agg(c.relname, ' ' ORDER BY c.relname) FROM pg_class c WHERE c.relnamespace = 'public'::regnamespace"
+			before := ask[string](t, url, relations)
+			s := connect(t, store.Config{URL: url, Keyset: keyset})
+			for _, err := range []error{s.Migrate(t.Context()), s.Ready(t.Context())} {
+				kind(t, fault.Invalid, err)
+				require.ErrorContains(t, err, "create a new database (createdb NAME)")
+			}
+			require.Equal(t, before, ask[string](t, url, relations))
+		})
 	}
-	require.Equal(t, tables, ask[string](t, url, "SELECT string_agg(c.relname, ' ' ORDER BY c.relname) FROM pg_class c WHERE c.relnamespace = 'public'::regnamespace"))
 }
 
 func TestProcessesThatMigrateAtOnceAgree(t *testing.T) {

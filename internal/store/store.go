@@ -143,7 +143,7 @@ func (s *Store) Ready(ctx context.Context) error {
 	if isUndefinedTable(err) {
 		var old bool
 		if err = s.pool.QueryRow(ctx, hasOldVersionsSQL).Scan(&old); old {
-			return errOldSchema
+			return ErrUnreleased
 		}
 	}
 	if err != nil {

@@ -75,7 +75,8 @@ CREATE TABLE nodes (
     owed_refused            boolean     NOT NULL DEFAULT false, -- the hardware refused for good: no more tries until something changes
     reached_since           timestamptz,                        -- when somebody last changed how the BMC is reached
     created_at              timestamptz NOT NULL DEFAULT now(),
-    updated_at              timestamptz
+    updated_at              timestamptz,
+    prepared_since          timestamptz                         -- when somebody last changed what is deployed, or to which disk
 ) WITH (fillfactor = 85); -- room for heap-only updates: most of what changes is not indexed
 COMMENT ON TABLE nodes IS 'Servers. A dictionary has ****** where a secret was; the table secrets has the encrypted values. Reservation, deploy_step and clean_step are derived from the open operation.';
 CREATE UNIQUE INDEX nodes_instance_uuid_taken   ON nodes (instance_uuid) WHERE instance_uuid IS NOT NULL;
@@ -203,9 +204,19 @@ CREATE TABLE bmc_requests (
     conductor     text        NOT NULL DEFAULT '', -- that sent it
     repeated      boolean     NOT NULL DEFAULT false, -- it was sent while an earlier one of the same name could take effect
     until         timestamptz,                     -- it takes no effect after that; null = it was answered, or there was none
-    answer_within bigint      NOT NULL DEFAULT 0   -- how long the answers of the BMC are awaited by now, in microseconds; 0 = not known
+    answer_within bigint      NOT NULL DEFAULT 0,  -- how long the answers of the BMC are awaited by now, in microseconds; 0 = not known
+    -- How many requests were recorded for the node so far. It tells whether one was recorded after something else was: so an insertion
+    -- that was only announced is not waited for.
+    sent          bigint      NOT NULL DEFAULT 0
 ) WITH (fillfactor = 70);
 COMMENT ON TABLE bmc_requests IS 'The last request to the BMC of a node that changes something. It is written right before the request is sent, by the statement that checks the claim.';
+
+CREATE TABLE power_readings (
+    node_id    bigint      PRIMARY KEY REFERENCES nodes (id) ON DELETE CASCADE,
+    written_at timestamptz NOT NULL, -- power_read_at of the node when the state was read again: if that has changed since, the row means nothing
+    read_at    timestamptz NOT NULL  -- when the same state was read last
+) WITH (fillfactor = 45); -- a refresh writes all rows: room for a second version of each, heap-only
+COMMENT ON TABLE power_readings IS 'When the power state of a node was last read without a change. So a reading that finds nothing new locks and changes no node, and is no event.';
 
 CREATE TABLE bmc_silences (
     node_id  bigint      PRIMARY KEY REFERENCES nodes (id) ON DELETE CASCADE,
@@ -214,7 +225,8 @@ CREATE TABLE bmc_silences (
     asked_at timestamptz NOT NULL, -- when it was asked last,
     asked_by text        NOT NULL, -- and by which conductor
     next_at  timestamptz NOT NULL, -- nobody asks it before
-    seen     text        NOT NULL  -- the error of the last time
+    seen     text        NOT NULL, -- the error of the last time
+    asking   boolean     NOT NULL DEFAULT false -- asked_by asks the BMC since asked_at, and nobody knows yet what becomes of that; then next_at is until when its answer is awaited
 ) WITH (fillfactor = 70);
 COMMENT ON TABLE bmc_silences IS 'BMCs that give no answer, by the nodes of which somebody has noticed it. All nodes of one BMC are asked together, and forgotten together when it answers.';
 CREATE INDEX bmc_silences_by_bmc ON bmc_silences (bmc);
@@ -394,6 +406,9 @@ CREATE TABLE operations (
     repeats           bigint      NOT NULL DEFAULT 0,  -- how many there were before it,
     repeats_since     timestamptz,                     -- when the first of them was accepted,
     repeated_by       bigint,                          -- and the next one
+    -- The end of the id of its workflow in Temporal. It is random, so that no other workflow has that id: neither that of an operation
+    -- which had the same number before the database was restored from a backup, nor one that somebody started.
+    workflow_suffix   text        NOT NULL DEFAULT left(gen_random_uuid()::text, 8),
     CONSTRAINT operations_repeats_since     CHECK ((repeats = 0) = (repeats_since IS NULL)),
     CONSTRAINT operations_ended_has_outcome CHECK ((ended_at IS NULL) = (outcome IS NULL)),
     CONSTRAINT operations_error_has_cause   CHECK ((error IS NULL) = (cause IS NULL)),
@@ -554,6 +569,16 @@ CREATE TABLE needs (
 );
 COMMENT ON TABLE needs IS 'What nodes need of a conductor: a conductor group, and a driver with interfaces. Rows are never deleted.';
 
+CREATE TABLE node_counts (
+    id              bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    need_id         bigint  NOT NULL,
+    resource_class  text    NOT NULL, -- '' = the nodes have none
+    provision_state text    NOT NULL,
+    looked_after    boolean NOT NULL, -- node_looked_after()
+    nodes           bigint  NOT NULL  -- how many more there are; negative = fewer
+) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000);
+COMMENT ON TABLE node_counts IS 'How many nodes there are of each need, resource class and provision state: the sum of the rows. Triggers only add rows, so that writers of nodes never wait for each other; reconciliation adds them up.';
+
 CREATE TABLE quarantines (
     node_id bigint      PRIMARY KEY,
     need_id bigint      NOT NULL,
@@ -625,9 +650,10 @@ CREATE TABLE runbooks (
     seal            smallint    NOT NULL,
     ciphertext      bytea,                -- null = there are none
     created_at      timestamptz NOT NULL DEFAULT now(),
-    updated_at      timestamptz
+    updated_at      timestamptz,
+    traits          text[]      NOT NULL DEFAULT '{}' CHECK (cardinality(traits) <= 50)
 );
-COMMENT ON TABLE runbooks IS 'Steps that are approved for nodes with the trait of the same name.';
+COMMENT ON TABLE runbooks IS 'Steps that are approved for nodes with one of the traits.';
 
 -- Allocations, instances, and shares of compute services.
 
@@ -796,6 +822,12 @@ CREATE FUNCTION conductor_alive(c conductors, w witness, timeout bigint) RETURNS
         AND conductor_in_contact(c, w, timeout)) IS TRUE
 $$;
 
+-- Reports whether the conductor is alive, and its heartbeat is overdue: older than the time that is late. After a gap in which nobody could
+-- send heartbeats none is overdue until the conductor had its time to send one.
+CREATE FUNCTION conductor_late(c conductors, w witness, timeout bigint, late bigint) RETURNS boolean LANGUAGE sql VOLATILE AS $$
+    SELECT conductor_alive(c, w, timeout) AND heard(c.heartbeat_at, w, late) IS NOT TRUE AND (w.gap_seen AND graced(c.heartbeat_at, w, timeout)) IS NOT TRUE
+$$;
+
 -- Reports whether the conductor is alive or, for one timeout after any gap, was alive before the gap. Reconciliation takes no nodes away
 -- from such a conductor, even if all processes were restarted during the gap.
 CREATE FUNCTION conductor_kept(c conductors, w witness, timeout bigint) RETURNS boolean LANGUAGE sql VOLATILE AS $$
@@ -879,13 +911,13 @@ CREATE FUNCTION claim_held(o operations, seq bigint, attempt integer) RETURNS bo
     SELECT o.claim_seq = seq AND o.claim_attempt = attempt
 $$;
 
--- Returns the request to the node's BMC that may still take effect, with how long it may in microseconds (left_us 0 = there is none), and
--- how long the answers of the BMC are awaited. It is volatile, so that a statement that has waited for the lock of the operation sees
--- what the holder of the lock has recorded.
-CREATE FUNCTION bmc_request_under_way(node bigint) RETURNS TABLE (name text, conductor text, repeated boolean, left_us bigint, answer_within bigint) LANGUAGE plpgsql VOLATILE ROWS 1 AS $$
+-- Returns the request to the node's BMC that may still take effect, with how long it may in microseconds (left_us 0 = there is none),
+-- how long the answers of the BMC are awaited, and how many requests were recorded so far. It is volatile, so that a statement that has
+-- waited for the lock of the operation sees what the holder of the lock has recorded.
+CREATE FUNCTION bmc_request_under_way(node bigint) RETURNS TABLE (name text, conductor text, repeated boolean, left_us bigint, answer_within bigint, sent bigint) LANGUAGE plpgsql VOLATILE ROWS 1 AS $$
 BEGIN
     RETURN QUERY SELECT coalesce(r.name, ''), coalesce(r.conductor, ''), coalesce(r.repeated, false),
-        greatest(coalesce(ceil(extract(epoch FROM r.until - clock_timestamp()) * 1000000), 0), 0)::bigint, coalesce(r.answer_within, 0)
+        greatest(coalesce(ceil(extract(epoch FROM r.until - clock_timestamp()) * 1000000), 0), 0)::bigint, coalesce(r.answer_within, 0), coalesce(r.sent, 0)
       FROM (SELECT) one LEFT JOIN bmc_requests r ON r.node_id = bmc_request_under_way.node;
 END
 $$;
@@ -957,35 +989,49 @@ CREATE FUNCTION usual_times(of_model text, of_image text, enough integer) RETURN
 $$;
 
 -- Returns what other tables say about a node: the owner of its allocation, whether the allocation asked for a node in maintenance,
--- the conductor that owns the node by the ring, and the silence of its BMC (node.BMCSilence).
-CREATE FUNCTION node_relations(node bigint, allocation uuid) RETURNS TABLE (
-    allocation_owner text, allocated_in_maintenance boolean, ring_owner text, bmc_silence jsonb
+-- the conductor that owns the node by the ring, the silence of its BMC (node.BMCSilence), and when its power state was read last. Nothing
+-- else tells that: power_read_at of the node's row, which is power_written here, is when the state was written last.
+CREATE FUNCTION node_relations(node bigint, allocation uuid, power_written timestamptz) RETURNS TABLE (
+    allocation_owner text, allocated_in_maintenance boolean, ring_owner text, bmc_silence jsonb, power_read_at timestamptz
 ) LANGUAGE sql STABLE AS $$
     SELECT CASE WHEN allocation IS NOT NULL THEN (SELECT t.owner FROM allocations t WHERE t.node_id = node) END,
         allocation IS NOT NULL AND EXISTS (SELECT FROM allocations t WHERE t.node_id = node AND 'CUSTOM_MAINTENANCE' = ANY (t.traits)),
         (SELECT c.hostname FROM ring_owners w JOIN conductors c ON c.id = w.conductor_id WHERE w.node_id = node),
-        (SELECT to_jsonb(s) FROM bmc_silences s WHERE s.node_id = node)
+        (SELECT to_jsonb(s) FROM bmc_silences s WHERE s.node_id = node),
+        coalesce((SELECT p.read_at FROM power_readings p WHERE p.node_id = node AND p.written_at = power_written), power_written)
 $$;
 
--- Returns the nodes that need a person, each once, with its worst reason (node.Reasons; the worst has the lowest rank) and its cause, a
--- code of package fault. Nodes that a person has put into maintenance are left out, because somebody looks after them. The nodes in
--- quarantine come last, from a query of their own, because they may be very many.
-CREATE FUNCTION needs_person(timeout bigint) RETURNS TABLE (node_id bigint, rank integer, reason text, cause text, operation_id bigint, since timestamptz)
-LANGUAGE sql STABLE AS $$
-    WITH maintained AS MATERIALIZED (SELECT n.id FROM nodes n WHERE n.maintenance AND NOT n.maintenance_by_fault),
+-- Reports whether a person has put the node into maintenance, so that somebody looks after it.
+CREATE FUNCTION node_looked_after(maintenance boolean, maintenance_by_fault boolean) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
+    SELECT maintenance AND NOT maintenance_by_fault
+$$;
+
+-- Returns why a step that waits so takes longer than it should, null if nobody knows. The same rule in Go is node.Operation.LateCause.
+CREATE FUNCTION wait_late_cause(wait jsonb, now timestamptz) RETURNS text LANGUAGE sql IMMUTABLE AS $$
+    SELECT CASE
+        WHEN coalesce(wait ->> 'unread', '') <> '' AND wait ->> 'for' = 'bmc_answer' THEN 'bmc_silent'
+        WHEN coalesce(wait ->> 'unread', '') <> '' AND wait ->> 'for' IN ('agent_answer', 'agent_command') THEN 'agent_silent'
+        WHEN (wait ->> 'late_at')::timestamptz < now THEN wait ->> 'late_cause' END
+$$;
+
+-- Returns the nodes in trouble: those that need a person for another reason than that no conductor covers them. Each is there once, with
+-- its worst reason (node.Reasons; the worst has the lowest rank) and its cause, a code of package fault; null = that of its last_failure().
+-- Nodes that a person has put into maintenance are left out, because somebody looks after them.
+CREATE FUNCTION nodes_in_trouble(timeout bigint) RETURNS TABLE (
+    node_id bigint, need_id bigint, resource_class text, provision_state text, rank integer, reason text, cause text, operation_id bigint, since timestamptz
+) LANGUAGE sql STABLE AS $$
+    WITH
     -- Without Temporal nothing goes on, so that only what was late when it was reached last is late.
     last_contact AS MATERIALIZED (
         SELECT CASE WHEN v.contact_at < clock_timestamp() - witness_gap(timeout) THEN v.contact_at ELSE clock_timestamp() END AS now FROM witness v),
-    found AS (
+    of_operations AS (
         SELECT o.node_id, 1 AS rank, 'held' AS reason, o.cause, o.id AS operation_id,
             (SELECT max((s.step ->> 'ended_at')::timestamptz) FROM jsonb_array_elements(o.steps) AS s (step) WHERE s.step ->> 'state' = 'failed') AS since
           FROM operations o WHERE o.ended_at IS NULL AND o.phase = 'holding'
         UNION ALL
-        SELECT n.id, 2, 'failed', NULL, NULL, coalesce(n.provision_updated_at, n.created_at)
-          FROM nodes n WHERE n.provision_state IN ('deploy failed', 'clean failed', 'inspect failed', 'adopt failed', 'rescue failed', 'unrescue failed',
-            'service failed', 'error') OR n.provision_state = 'enroll' AND n.last_error IS NOT NULL
-        UNION ALL
-        SELECT o.node_id, 3, 'late', coalesce(o.cause, CASE WHEN w.late_at < v.now OR o.step_wait ->> 'for' = 'bmc_answer' THEN o.step_wait ->> 'late_cause' END, ''), o.id, coalesce(least(
+        SELECT o.node_id, 3, 'late', coalesce(o.cause, wait_late_cause(o.step_wait, v.now), ''), o.id, coalesce(
+                CASE WHEN o.step_wait ->> 'for' IN ('bmc_answer', 'agent_answer', 'agent_command') THEN (o.step_wait ->> 'unread_since')::timestamptz
+                    WHEN o.step_wait ->> 'for' = 'agent_call' AND w.late_at < v.now THEN (o.step_wait ->> 'since')::timestamptz END, least(
                 CASE WHEN o.waiting_until < v.now THEN o.waiting_until END, CASE WHEN o.usual_until < v.now THEN o.usual_until END,
                 CASE WHEN w.late_at < v.now THEN w.late_at END), o.accepted_at)
           FROM operations o CROSS JOIN LATERAL (SELECT (o.step_wait ->> 'late_at')::timestamptz AS late_at) w CROSS JOIN last_contact v
@@ -993,24 +1039,31 @@ LANGUAGE sql STABLE AS $$
            AND (operation_past_usual(o) AND (o.usual_until < v.now OR w.late_at < v.now)
              OR o.waiting_until < v.now OR o.begun_at IS NULL AND o.accepted_at < v.now - interval '1 minute')
         UNION ALL
-        SELECT n.id, 4, 'owed', NULL, NULL, n.owed_tried_at FROM nodes n WHERE n.owed <> '[]' AND n.owed_refused
-        UNION ALL
-        SELECT n.id, 5, 'fault', NULL, NULL, n.maintenance_since FROM nodes n WHERE n.fault IS NOT NULL
-        UNION ALL
         SELECT o.node_id, 6, 'power', o.cause, o.id, o.ended_at
           FROM operations o WHERE o.kind = 'power' AND o.outcome = 'failed' AND o.ended_at > clock_timestamp() - interval '1 day' AND o.node_id IS NOT NULL
            AND NOT EXISTS (SELECT FROM operations l WHERE l.node_uuid = o.node_uuid AND l.id > o.id)
         UNION ALL
         SELECT h.node_id, 7, 'unhealthy', 'hardware_unhealthy', NULL, h.since FROM node_health h WHERE h.status = 'critical'),
-    worst AS MATERIALIZED (
-        SELECT DISTINCT ON (f.node_id) f.* FROM found f WHERE NOT EXISTS (SELECT FROM maintained m WHERE m.id = f.node_id) ORDER BY f.node_id, f.rank)
-    SELECT w.node_id, w.rank, w.reason, coalesce(w.cause, l.cause, ''), coalesce(w.operation_id, l.id), w.since
-      FROM worst w LEFT JOIN LATERAL (
-        SELECT o.id, o.cause FROM operations o WHERE w.cause IS NULL AND o.node_id = w.node_id AND o.cause IS NOT NULL ORDER BY o.id DESC LIMIT 1) l ON true
-    UNION ALL
-    SELECT n.id, 8, 'quarantined', 'no_conductor', NULL, v.since
-      FROM (SELECT v.id, v.since FROM coverage(timeout) v WHERE v.quarantined) v JOIN nodes n ON n.need_id = v.id
-     WHERE NOT EXISTS (SELECT FROM maintained m WHERE m.id = n.id) AND NOT EXISTS (SELECT FROM worst w WHERE w.node_id = n.id)
+    found AS (
+        SELECT n.id, n.need_id, n.resource_class, n.provision_state, n.maintenance, n.maintenance_by_fault, f.rank, f.reason, f.cause, f.operation_id, f.since
+          FROM of_operations f JOIN nodes n ON n.id = f.node_id
+        UNION ALL
+        SELECT n.id, n.need_id, n.resource_class, n.provision_state, n.maintenance, n.maintenance_by_fault, 2, 'failed', NULL, NULL, coalesce(n.provision_updated_at, n.created_at)
+          FROM nodes n WHERE n.provision_state IN ('deploy failed', 'clean failed', 'inspect failed', 'adopt failed', 'rescue failed', 'unrescue failed',
+            'service failed', 'error') OR n.provision_state = 'enroll' AND n.last_error IS NOT NULL
+        UNION ALL
+        SELECT n.id, n.need_id, n.resource_class, n.provision_state, n.maintenance, n.maintenance_by_fault, 4, 'owed', NULL, NULL, n.owed_tried_at
+          FROM nodes n WHERE n.owed <> '[]' AND n.owed_refused
+        UNION ALL
+        SELECT n.id, n.need_id, n.resource_class, n.provision_state, n.maintenance, n.maintenance_by_fault, 5, 'fault', NULL, NULL, n.maintenance_since
+          FROM nodes n WHERE n.fault IS NOT NULL)
+    SELECT DISTINCT ON (f.id) f.id, f.need_id, f.resource_class, f.provision_state, f.rank, f.reason, f.cause, f.operation_id, f.since
+      FROM found f WHERE NOT node_looked_after(f.maintenance, f.maintenance_by_fault) ORDER BY f.id, f.rank
+$$;
+
+-- Returns the newest operation of a node that has failed, or that goes on after a failure.
+CREATE FUNCTION last_failure(node bigint) RETURNS TABLE (operation_id bigint, cause text) LANGUAGE sql STABLE AS $$
+    SELECT o.id, o.cause FROM operations o WHERE o.node_id = node AND o.cause IS NOT NULL ORDER BY o.id DESC LIMIT 1
 $$;
 
 -- Reports whether the instance is the one that is on the node.
@@ -1176,6 +1229,24 @@ BEGIN
     RETURN NEW;
 END $$;
 
+-- Counts new nodes (TG_ARGV[0] = 1) or deleted ones (-1).
+CREATE FUNCTION count_nodes() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    INSERT INTO node_counts (need_id, resource_class, provision_state, looked_after, nodes)
+    SELECT c.need_id, coalesce(c.resource_class, ''), c.provision_state, node_looked_after(c.maintenance, c.maintenance_by_fault), TG_ARGV[0]::bigint * count(*)
+      FROM changed c GROUP BY 1, 2, 3, 4;
+    RETURN NULL;
+END $$;
+
+-- Counts a node that has changed.
+CREATE FUNCTION count_node() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    INSERT INTO node_counts (need_id, resource_class, provision_state, looked_after, nodes)
+    VALUES (OLD.need_id, coalesce(OLD.resource_class, ''), OLD.provision_state, node_looked_after(OLD.maintenance, OLD.maintenance_by_fault), -1),
+        (NEW.need_id, coalesce(NEW.resource_class, ''), NEW.provision_state, node_looked_after(NEW.maintenance, NEW.maintenance_by_fault), 1);
+    RETURN NULL;
+END $$;
+
 -- Record the needs of new nodes, of a node that has got another need, and of deleted nodes, for the computation of the ring.
 CREATE FUNCTION note_nodes() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -1210,6 +1281,12 @@ CREATE TRIGGER node_maintained_changed BEFORE UPDATE ON nodes FOR EACH ROW
     WHEN (OLD.maintenance <> NEW.maintenance) EXECUTE FUNCTION node_maintained();
 CREATE TRIGGER operation_told BEFORE UPDATE OF news, claimed_at, rests, stalled, phase, asked, decisions, temporal_pause, run_id
     ON operations FOR EACH ROW EXECUTE FUNCTION operation_told();
+CREATE TRIGGER count_created AFTER INSERT ON nodes REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION count_nodes('1');
+CREATE TRIGGER count_deleted AFTER DELETE ON nodes REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION count_nodes('-1');
+CREATE TRIGGER count_changed AFTER UPDATE OF conductor_group, driver, interfaces, resource_class, provision_state, maintenance, maintenance_by_fault ON nodes FOR EACH ROW
+    WHEN ((OLD.need_id, OLD.resource_class, OLD.provision_state, OLD.maintenance, OLD.maintenance_by_fault)
+        IS DISTINCT FROM (NEW.need_id, NEW.resource_class, NEW.provision_state, NEW.maintenance, NEW.maintenance_by_fault))
+    EXECUTE FUNCTION count_node();
 CREATE TRIGGER ring_new AFTER INSERT ON nodes REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION note_nodes();
 CREATE TRIGGER ring_gone AFTER DELETE ON nodes REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION note_nodes_gone();
 CREATE TRIGGER ring_moved AFTER UPDATE OF conductor_group, driver, interfaces ON nodes FOR EACH ROW
