@@ -1,11 +1,8 @@
 package node
 
-import "time"
-
 // Port is a network interface of a node.
 type Port struct {
-	ID                  int64
-	UUID                string
+	Record
 	NodeUUID            string
 	Address             string // MAC, lower case, colons
 	Name                string
@@ -19,6 +16,4 @@ type Port struct {
 	// AvailableForDynamicPortgroup: whoever groups ports automatically may take it.
 	AvailableForDynamicPortgroup bool
 	Extra, InternalInfo          map[string]any
-	CreatedAt                    time.Time
-	UpdatedAt                    *time.Time
 }

@@ -66,10 +66,11 @@ var (
 	giveAmongPatientlySQL = giveSQL(pickAmongPatientlySQL)
 )
 
-var insertAllocationSQL = `
-INSERT INTO allocations (` + allocationTable.names(onCreate) + `)
-VALUES (` + allocationTable.values(onCreate) + `)
-RETURNING id, created_at`
+var insertAllocationSQL = allocationTold("create", "").with(`
+INSERT INTO allocations (`+allocationTable.names(onCreate)+`)
+VALUES (`+allocationTable.values(onCreate)+`) RETURNING *`) + ` SELECT r.id, r.created_at FROM r`
+
+var activeAllocationSQL = allocationTold("update", "").with(`UPDATE allocations SET state = 'active', node_id = @node WHERE uuid = @uuid RETURNING *`) + ` SELECT FROM r`
 
 const (
 	// heldMeanwhileSQL reports whether the node that was picked has an open operation. A statement that has waited for the
@@ -77,8 +78,6 @@ const (
 	// is locked, and misses none.
 	heldMeanwhileSQL = `
 SELECT EXISTS (SELECT FROM nodes n JOIN operations o ON o.node_id = n.id AND o.ended_at IS NULL WHERE n.instance_uuid = @uuid)`
-
-	activeAllocationSQL = `UPDATE allocations SET state = 'active', node_id = @node WHERE uuid = @uuid`
 )
 
 var (

@@ -101,9 +101,21 @@ func (q *query) allocations(f node.AllocationFilter) {
 
 const lockAllocationSQL = `SELECT t.id FROM allocations t WHERE t.uuid = @uuid FOR NO KEY UPDATE`
 
-var updateAllocationSQL = `
-UPDATE allocations SET ` + allocationTable.assignments(onPatch) + `, updated_at = clock_timestamp() WHERE uuid = @uuid
-RETURNING updated_at`
+var updateAllocationSQL = allocationTold("update", "").with(`
+UPDATE allocations SET `+allocationTable.assignments(onPatch)+`, updated_at = clock_timestamp() WHERE uuid = @uuid RETURNING *`) + ` SELECT r.updated_at FROM r`
+
+// allocationTold describes the event of an allocation that was created, perhaps in vain, changed or deleted.
+func allocationTold(verb, where string) telling {
+	eventType := ofType("baremetal.allocation." + verb + ".end")
+	if verb == "create" {
+		eventType = "CASE r.state WHEN 'error' THEN " + ofType("baremetal.allocation.create.error") + " ELSE " + eventType + " END"
+	}
+	return telling{
+		eventType: eventType, of: ofAnyNode, where: where,
+		data: "'allocation_uuid', r.uuid, 'allocation_name', r.name, 'allocation_state', r.state, 'resource_class', r.resource_class, " +
+			"'last_error', CASE r.state WHEN 'error' THEN r.last_error END",
+	}
+}
 
 // UpdateAllocation has edit change the allocation while its row is locked, and writes Name and Extra.
 func (s *Store) UpdateAllocation(ctx context.Context, ident string, edit func(*node.Allocation) error) (*node.Allocation, error) {
@@ -140,9 +152,9 @@ func (s *Store) UpdateAllocation(ctx context.Context, ident string, edit func(*n
 	return &a, nil
 }
 
-const (
-	deleteUnboundSQL = `DELETE FROM allocations WHERE uuid = @uuid AND node_id IS NULL`
+var deleteUnboundSQL = allocationTold("delete", "").with(`DELETE FROM allocations WHERE uuid = @uuid AND node_id IS NULL RETURNING *`) + ` SELECT r.id FROM r`
 
+const (
 	// deallocateSQL writes what node.Deallocate has changed.
 	deallocateSQL = `
 UPDATE nodes SET allocation_uuid = NULL, instance_uuid = NULL, instance_info = @instance_info, updated_at = clock_timestamp()
@@ -191,8 +203,8 @@ func (s *Store) DeleteAllocation(ctx context.Context, ident, user string, allow 
 		return err
 	}
 	if a.NodeUUID == "" {
-		rows, err := s.exec(ctx, "delete allocation "+a.UUID, deleteUnboundSQL, args{"uuid": a.UUID})
-		if err == nil && rows == 0 {
+		found, err := s.one(ctx, "delete allocation "+a.UUID, deleteUnboundSQL, args{"uuid": a.UUID}, func(r pgx.Row) error { return r.Scan(nil) })
+		if err == nil && !found {
 			err = node.AllocationNotFound(words(ident, 255))
 		}
 		return err

@@ -8,7 +8,7 @@ import (
 
 var chassis = newRecords(
 	records[node.Chassis]{
-		name: "chassis", what: "chassis", missing: "Chassis %s could not be found.",
+		name: "chassis", what: "chassis", missing: "Chassis %s could not be found.", event: "chassis",
 		record: func(c *node.Chassis) *node.Record { return &c.Record },
 	},
 	optionalText("description", func(c *node.Chassis) *string { return &c.Description }).by(onCreate|onPatch).sorted("r"),

@@ -9,6 +9,7 @@ import (
 var deployTemplates = newRecords(
 	records[node.DeployTemplate]{
 		name: "deploy_templates", what: "deploy template", missing: "Deploy template %s could not be found.", named: true,
+		event: "deploy_template", told: []string{"name"},
 		record: func(t *node.DeployTemplate) *node.Record { return &t.Record },
 		hidden: func(t *node.DeployTemplate) *node.Hidden { return &t.Hidden },
 	},

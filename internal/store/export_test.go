@@ -67,8 +67,8 @@ func ConsolesStatement() Statement {
 func PortsStatement(f node.PortFilter, p node.Page) []Statement {
 	q := &query{args: args{}}
 	q.ports(f)
-	_ = q.page("ports", "p", portSort, p)
-	return []Statement{{portsSQL + q.String(), q.args}}
+	_ = q.page("ports", "r", ports.sorts, p)
+	return []Statement{{ports.selected + q.String(), q.args}}
 }
 
 // RecordStatements returns the statements of lists of records, by name; ofNode is the number of a node.
@@ -210,7 +210,7 @@ func OnceStatements(uuid, name string) []Statement {
 func Columns() map[string][]string {
 	return map[string][]string{
 		"nodes": columnNames(nodeTable), "operations": columnNames(operationTable), "agents": columnNames(agentTable),
-		"ports": columnNames(portTable), "portgroups": columnNames(portgroups.columns),
+		"ports": columnNames(ports.columns), "portgroups": columnNames(portgroups.columns),
 		"deploy_templates": columnNames(deployTemplates.columns), "runbooks": columnNames(runbooks.columns), "chassis": columnNames(chassis.columns),
 		"volume_connectors": columnNames(volumeConnectors.columns), "volume_targets": columnNames(volumeTargets.columns), "allocations": columnNames(allocationTable), "conductors": columnNames(conductorTable),
 		"compute_services": columnNames(serviceTable),

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"encoding/json"
+	"reflect"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -15,11 +16,11 @@ import (
 
 const (
 	inventoryOfUUIDSQL = `
-SELECT i.operation_id, i.inventory, i.collected_at, i.before, i.before_at
+SELECT i.operation_id, i.inventory, i.collected_at, i.before, i.before_at, i.changes
   FROM node_inventory i JOIN nodes n ON n.id = i.node_id WHERE n.uuid = @uuid`
 
 	inventoryOfOperationSQL = `
-SELECT i.operation_id, i.inventory, i.collected_at, i.before, i.before_at
+SELECT i.operation_id, i.inventory, i.collected_at, i.before, i.before_at, i.changes
   FROM node_inventory i JOIN operations o ON o.node_id = i.node_id WHERE o.id = @operation`
 
 	putInventorySQL = `
@@ -28,6 +29,11 @@ VALUES (@node, @inventory, @plugin, clock_timestamp(), @operation, @facts, @chan
 ON CONFLICT (node_id) DO UPDATE SET inventory = excluded.inventory, plugin_data = excluded.plugin_data,
 	collected_at = excluded.collected_at, operation_id = excluded.operation_id, facts = excluded.facts, changes = excluded.changes,
 	before = excluded.before, before_at = excluded.before_at`
+
+	hardwareToldSQL = `
+INSERT INTO events (type, node_uuid, node_name, operation_id, kind, data)
+SELECT 'node.hardware_changed', n.uuid, coalesce(n.name, ''), o.id, coalesce(o.kind, ''), @data
+  FROM nodes n LEFT JOIN operations o ON o.id = @operation WHERE n.id = @node`
 )
 
 // storedInventory is what is stored when the next inventory comes.
@@ -38,12 +44,13 @@ type storedInventory struct {
 	collected time.Time
 	before    *inventory.Parts // of the inspection before
 	beforeAt  *time.Time
+	changes   *inventory.Changes // since the inspection before
 }
 
 // queueRead reads it. The node's row has to be locked.
 func (w *storedInventory) queueRead(b *pgx.Batch, sql string, a args) {
 	b.Queue(sql, a).QueryRow(maybe(&w.found, func(r pgx.Row) error {
-		return r.Scan(&w.operation, &w.inventory, &w.collected, &w.before, &w.beforeAt)
+		return r.Scan(&w.operation, &w.inventory, &w.collected, &w.before, &w.beforeAt, &w.changes)
 	}))
 }
 
@@ -60,7 +67,8 @@ func (w *storedInventory) baseline(operation int64) (*inventory.Parts, *time.Tim
 	return &parts, &w.collected
 }
 
-// queueNext stores the next inventory, with what has changed. The history of the node tells that once for an operation.
+// queueNext stores the next inventory, with what has changed. The history of the node tells that once for an operation, and the events once
+// for each result that is another one.
 func (w *storedInventory) queueNext(b *pgx.Batch, nodeID, operation int64, found, plugin map[string]any) error {
 	var d dicts
 	a := args{"node": nodeID, "operation": operation, "inventory": d.dict(found), "plugin": d.dict(plugin), "before": nil, "changes": nil}
@@ -78,7 +86,11 @@ func (w *storedInventory) queueNext(b *pgx.Batch, nodeID, operation int64, found
 	if before != nil {
 		changes := inventory.Compare(*before, parts)
 		a["before"], a["changes"] = d.of(before), d.of(changes)
-		if again := w.operation != nil && *w.operation == operation; len(changes.List) > 0 && !again {
+		again := w.operation != nil && *w.operation == operation
+		if len(changes.List) > 0 && (!again || !reflect.DeepEqual(w.changes, &changes)) {
+			b.Queue(hardwareToldSQL, args{"node": nodeID, "operation": operation, "data": d.of(map[string]any{"changes": changes.List, "more_changes": changes.More})})
+		}
+		if len(changes.List) > 0 && !again {
 			queueHistory(b, nodeID, node.HistoryEvent{
 				EventType: node.HistoryHardware, Operation: operation,
 				Event: "Inspection found other hardware than the one before: " + changes.String(),

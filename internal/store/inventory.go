@@ -89,11 +89,11 @@ SELECT count(*) FROM unnest(@addresses::text[]) AS found
  WHERE NOT EXISTS (SELECT FROM ports p WHERE p.address = found AND p.node_id = @node)`
 )
 
-var foundPortSQL = `
-INSERT INTO ports (uuid, node_id, ` + portTable.names(onCreate) + `)
-SELECT @uuid, @node, ` + portTable.values(onCreate) + `
+var foundPortSQL = ports.telling(`
+INSERT INTO ports (node_id, `+ports.columns.names(onCreate)+`)
+SELECT @node, `+ports.columns.values(onCreate)+`
  WHERE (SELECT count(*) FROM ports WHERE node_id = @node) < @most
-ON CONFLICT (address) DO NOTHING`
+ON CONFLICT (address) DO NOTHING RETURNING *`, "create") + " SELECT FROM r"
 
 // SaveInspection writes what an inspection found, under a claim: properties are
 // merged into the node's, ports are made for MACs that no port has, up to
@@ -131,7 +131,7 @@ func queueFoundPorts(b *pgx.Batch, nodeID int64, found []node.Port, leftOut *int
 	for _, p := range found {
 		byAddress[p.Address] = p
 	}
-	ports := slices.SortedFunc(maps.Values(byAddress), func(a, b node.Port) int {
+	named := slices.SortedFunc(maps.Values(byAddress), func(a, b node.Port) int {
 		if a.PXEEnabled != b.PXEEnabled { // these are what a node is known by
 			if a.PXEEnabled {
 				return -1
@@ -140,20 +140,20 @@ func queueFoundPorts(b *pgx.Batch, nodeID int64, found []node.Port, leftOut *int
 		}
 		return strings.Compare(a.Address, b.Address)
 	})
-	tooMany := max(0, len(ports)-node.MaxFoundPorts)
-	ports = ports[:len(ports)-tooMany]
+	tooMany := max(0, len(named)-node.MaxFoundPorts)
+	named = named[:len(named)-tooMany]
 	// In one order for all: two inspections that found the same MACs wait for each other.
-	slices.SortFunc(ports, func(a, b node.Port) int { return strings.Compare(a.Address, b.Address) })
-	addresses := make([]string, 0, len(ports))
-	for _, p := range ports {
+	slices.SortFunc(named, func(a, b node.Port) int { return strings.Compare(a.Address, b.Address) })
+	addresses := make([]string, 0, len(named))
+	for _, p := range named {
 		if p.UUID == "" {
 			p.UUID = uuid.NewString()
 		}
-		a, err := portTable.args(&p, onCreate)
+		a, err := ports.columns.args(&p, onCreate)
 		if err != nil {
 			return err
 		}
-		a["uuid"], a["node"], a["most"] = p.UUID, nodeID, node.MaxFoundPorts
+		a["node"], a["most"] = nodeID, node.MaxFoundPorts
 		b.Queue(foundPortSQL, a)
 		addresses = append(addresses, p.Address)
 	}

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"encoding/json"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -40,36 +39,62 @@ func (s *Store) HealthDue(ctx context.Context, hostname string, drivers []string
 
 func healthPlaces(h *node.Health) []any { return []any{&h.Status, &h.Reasons, &h.Since, &h.ReadAt} }
 
-// recordHealthSQL writes readings of many nodes. Nodes that were deleted meanwhile get none.
+// recordHealthSQL writes readings of many nodes, and tells of those where something else is wrong than before. Nodes that were deleted
+// meanwhile get none.
 const recordHealthSQL = `
-INSERT INTO node_health AS h (node_id, status, reasons, since, read_at)
-SELECT n.id, d.status, d.reasons::jsonb, d.since, d.read_at
-  FROM unnest(@ids::bigint[], @statuses::text[], @reasons::text[], @since::timestamptz[], @read_at::timestamptz[]) AS d (id, status, reasons, since, read_at)
-  JOIN nodes n ON n.id = d.id
- ORDER BY n.id
-ON CONFLICT (node_id) DO UPDATE SET status = excluded.status, reasons = excluded.reasons, since = excluded.since, read_at = excluded.read_at
- WHERE h.read_at < excluded.read_at`
+WITH read AS MATERIALIZED (
+	SELECT n.id, n.uuid, coalesce(n.name, '') AS name, d.status, d.reasons::jsonb, d.since, d.read_at, d.told::jsonb, d.cause, d.wrong
+	  FROM unnest(@ids::bigint[], @statuses::text[], @reasons::text[], @since::timestamptz[], @read_at::timestamptz[], @told::text[], @causes::text[], @wrong::boolean[])
+		AS d (id, status, reasons, since, read_at, told, cause, wrong) JOIN nodes n ON n.id = d.id ORDER BY n.id),
+written AS (
+	INSERT INTO node_health AS h (node_id, status, reasons, since, read_at)
+	SELECT r.id, r.status, r.reasons, r.since, r.read_at FROM read r ORDER BY r.id
+	ON CONFLICT (node_id) DO UPDATE SET status = excluded.status, reasons = excluded.reasons, since = excluded.since, read_at = excluded.read_at
+	 WHERE h.read_at < excluded.read_at
+	RETURNING h.node_id)
+INSERT INTO events (type, node_uuid, node_name, cause, data)
+SELECT 'node.health_changed', r.uuid, r.name, r.cause, jsonb_build_object('previous_health', coalesce(b.status, 'unknown'), 'health', r.status, 'health_reasons', r.told)
+  FROM read r JOIN written w ON w.node_id = r.id LEFT JOIN node_health b ON b.node_id = r.id
+ WHERE CASE WHEN b.node_id IS NULL THEN r.wrong ELSE (b.status, b.reasons) IS DISTINCT FROM (r.status, r.reasons) END
+ ORDER BY r.id`
 
 // RecordHealth writes the health of nodes as it was read, in one statement. It does not replace a reading that is newer.
 func (s *Store) RecordHealth(ctx context.Context, seen []node.HealthSeen) error {
 	count := len(seen)
 	ids, statuses, reasons := make([]int64, count), make([]string, count), make([]string, count)
 	since, readAt := make([]*time.Time, count), make([]*time.Time, count)
+	toldOf, causes, wrong := make([]string, count), make([]fault.Code, count), make([]bool, count)
 	for i, h := range seen {
 		ids[i], statuses[i], since[i], readAt[i] = h.ID, string(h.Status), h.Since, h.ReadAt
-		told := make([]node.HealthReason, len(h.Reasons))
+		wrong[i] = h.Status == node.HealthWarning || h.Status == node.HealthCritical
+		if h.Status == node.HealthCritical {
+			causes[i] = fault.HardwareUnhealthy
+		}
+		kept := make([]node.HealthReason, len(h.Reasons))
 		for j, r := range h.Reasons { // the BMC's words: no NUL, and no more than people read
 			r.Name, r.Message = words(r.Name, maxHealthWords), words(failure(r.Message), maxHealthWords)
-			told[j] = r
+			kept[j] = r
 		}
-		text, err := json.Marshal(told)
-		if err != nil {
-			return fault.New(fault.Internal, "encode the health of a node: %w", err)
+		var d dicts
+		reasons[i], toldOf[i] = string(d.of(kept)), string(d.of(healthTold(kept)))
+		if d.err != nil {
+			return d.err
 		}
-		reasons[i] = string(text)
 	}
-	_, err := s.exec(ctx, "record the health of nodes", recordHealthSQL, args{"ids": ids, "statuses": statuses, "reasons": reasons, "since": since, "read_at": readAt})
+	_, err := s.exec(ctx, "record the health of nodes", recordHealthSQL, args{"ids": ids, "statuses": statuses, "reasons": reasons, "since": since, "read_at": readAt, "told": toldOf, "causes": causes, "wrong": wrong})
 	return err
+}
+
+// maxHealthTold is how many reasons an event has.
+const maxHealthTold = 5
+
+// healthTold returns the reasons as events have them: the first ones, without the BMC's words.
+func healthTold(reasons []node.HealthReason) []map[string]any {
+	out := []map[string]any{}
+	for _, r := range reasons[:min(len(reasons), maxHealthTold)] {
+		out = append(out, map[string]any{"kind": r.Kind, "name": r.Name, "severity": r.Severity})
+	}
+	return out
 }
 
 // maxHealthWords is how many runes of what a BMC says of one part are kept.

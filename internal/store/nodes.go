@@ -7,7 +7,6 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
@@ -154,10 +153,12 @@ func (s *Store) inNodeTxAfter(ctx context.Context, ident, what string, queueRead
 	})
 }
 
-var insertNodeSQL = `
-INSERT INTO nodes (` + nodeTable.names(onCreate) + `)
-VALUES (` + nodeTable.values(onCreate) + `)
-RETURNING id, created_at`
+// A node's creation and end are told with its driver and state.
+const lifeData = "'driver', r.driver, 'provision_state', r.provision_state"
+
+var insertNodeSQL = telling{eventType: ofType("baremetal.node.create.end"), of: ofThatNode, data: lifeData}.with(`
+INSERT INTO nodes (`+nodeTable.names(onCreate)+`)
+VALUES (`+nodeTable.values(onCreate)+`) RETURNING *`) + ` SELECT r.id, r.created_at FROM r`
 
 // CreateNode inserts the node and seals its secrets. It fills in UUID where
 // there is none, ID and CreatedAt. A state that is not set is enroll.
@@ -279,9 +280,15 @@ func (s *Store) ClaimNode(ctx context.Context, ident, user string, claimer share
 const (
 	lockForDeleteByUUIDSQL = `SELECT n.id, clock_timestamp() FROM nodes n WHERE n.uuid = @ident FOR UPDATE`
 	lockForDeleteByNameSQL = `SELECT n.id, clock_timestamp() FROM nodes n WHERE n.name = @ident FOR UPDATE`
-
-	deleteNodeSQL = `DELETE FROM nodes WHERE id = @id`
 )
+
+// deleteNodeSQL also tells of the allocation that goes with the node. The ports and other records that go with it are not told one by one, as
+// in Ironic.
+var deleteNodeSQL = `
+WITH allocated AS (
+	` + allocationTold("delete", " WHERE r.node_id = @id").insert("allocations") + `),
+r AS (DELETE FROM nodes WHERE id = @id RETURNING *), ` +
+	telling{eventType: ofType("baremetal.node.delete.end"), of: ofThatNode, data: lifeData}.told() + ` SELECT r.id FROM r`
 
 // DeleteNode removes the node with all that hangs on it, if allow says so. An
 // open operation is ended as cancelled in the same transaction. Operations and
@@ -301,11 +308,13 @@ func (s *Store) DeleteNode(ctx context.Context, ident, user string, allow func(*
 			b.Queue(endSQL, args{"id": l.Operation.ID, "outcome": node.Cancelled, "error": "the node was deleted", "cause": fault.CancelledByPerson, "steps": nil})
 		}
 		queueHistory(b, l.ID, node.HistoryEvent{Event: "deleted in " + string(l.ProvisionState), EventType: node.HistoryState, User: user})
-		b.Queue(deleteNodeSQL, args{"id": l.ID}).Exec(func(tag pgconn.CommandTag) error {
-			if tag.RowsAffected() == 0 {
-				return node.NotFound(ident)
+		b.Queue(deleteNodeSQL, args{"id": l.ID}).QueryRow(func(r pgx.Row) error {
+			deleted := false
+			err := maybe(&deleted, func(r pgx.Row) error { return r.Scan(new(int64)) })(r)
+			if err == nil && !deleted {
+				err = node.NotFound(ident)
 			}
-			return nil
+			return err
 		})
 		b.Queue(deletedBySQL, args{"id": l.ID, "by": words(user, 255)})
 		return nil

@@ -9,6 +9,7 @@ import (
 var portgroups = newRecords(
 	records[node.Portgroup]{
 		name: "portgroups", what: "port group", missing: "Portgroup %s could not be found.", named: true,
+		event: "portgroup", told: []string{"address"},
 		record: func(g *node.Portgroup) *node.Record { return &g.Record },
 		node:   func(g *node.Portgroup) *string { return &g.NodeUUID },
 	},

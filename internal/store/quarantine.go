@@ -25,6 +25,9 @@ const (
 	quarantineTime = 10 * time.Second
 )
 
+// The types of the events of a quarantine.
+const nodeQuarantined, nodeReleased = "node.quarantined", "node.released"
+
 // seeCoverageSQL records which needs have lost coverage since the last time and which are covered
 // again. A need that lost coverage too often is held until it has been covered for a while. If two
 // processes run the statement at once, the second one sees the rows as the first one left them and
@@ -91,9 +94,13 @@ WITH marked AS (
 	 WHERE n.id = @id AND q.node_id = n.id AND q.need_id <> n.need_id
 	RETURNING q.node_id, 'INFO' AS severity, 'released from quarantine: the node went to another driver, group or interface' AS event)` + manyHistorySQL
 
-	// manyHistorySQL adds the events of marked (node_id, severity, event) to the histories of their nodes. The rows of the nodes
-	// must be locked, because the events are numbered.
+	// manyHistorySQL adds the events of marked (node_id, severity, event) to the histories of their nodes, and tells of them. The rows of the
+	// nodes must be locked, because the events of a history are numbered.
 	manyHistorySQL = `,
+told AS (
+	INSERT INTO events (type, node_uuid, node_name, data)
+	SELECT @event, n.uuid, coalesce(n.name, ''), jsonb_build_object('driver', n.driver, 'conductor_group', n.conductor_group)
+	  FROM marked m JOIN nodes n ON n.id = m.node_id ORDER BY n.id),
 last AS MATERIALIZED (
 	SELECT m.node_id, m.severity, m.event, coalesce((SELECT max(h.seq) FROM node_history h WHERE h.node_id = m.node_id), 0) AS seq FROM marked m),
 gone AS (DELETE FROM node_history h USING last WHERE last.seq >= @kept AND h.node_id = last.node_id AND h.seq <= last.seq + 1 - @kept)
@@ -126,14 +133,14 @@ func (s *Store) Quarantine(ctx context.Context) (coverage.QuarantineTick, error)
 	until := time.Now().Add(quarantineTime)
 	if len(needs) > 0 {
 		t.Quarantined, err = s.someNodes(ctx, "quarantine nodes", until, toQuarantineSQL, args{"needs": needs}, quarantineSQL, args{
-			"needs": needs, "reasons": reasons, "kept": HistoryKept, "type": node.HistoryQuarantine,
+			"needs": needs, "reasons": reasons, "kept": HistoryKept, "type": node.HistoryQuarantine, "event": nodeQuarantined,
 		})
 		if err != nil {
 			return t, err
 		}
 	}
 	t.Released, err = s.someNodes(ctx, "release nodes from quarantine", until, toReleaseSQL, args{}, releaseSQL, args{
-		"kept": HistoryKept, "type": node.HistoryQuarantine,
+		"kept": HistoryKept, "type": node.HistoryQuarantine, "event": nodeReleased,
 	})
 	return t, err
 }

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"reflect"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -13,19 +14,21 @@ import (
 // records is a table of rows that clients create, change and delete one by one (node.Record). Statements call the table r and, if
 // its rows belong to nodes, those n.
 type records[T any] struct {
-	name    string // of the table in the database
-	what    string // one row, in the store's own errors: "port group"
-	missing string // the error for one that does not exist; %s is its uuid or name
+	name    string     // of the table in the database
+	what    string     // one row, in the store's own errors: "port group"
+	missing string     // the error for one that does not exist; %s is its uuid or name
+	code    fault.Code // of that error; "" = that of its kind
 	columns *table[T]
 	record  func(*T) *node.Record
 	node    func(*T) *string      // uuid of the node that it belongs to; nil = it belongs to none
 	named   bool                  // it may be found by its name, too
 	hidden  func(*T) *node.Hidden // the secrets of a record; nil = it has none
-	added   []column[T]           // by later migrations, and so behind the others
+	event   string                // what the types of its events call it: baremetal.EVENT.create.end
+	told    []string              // columns that are data of its events, besides the uuid
 
-	sorts                                map[string]string
-	selected                             string
-	insertSQL, updateSQL, lock, deleteBy string
+	sorts                      map[string]string
+	selected                   string
+	insertSQL, updateSQL, lock string
 }
 
 // newRecords adds to the columns of a table those that all records have.
@@ -45,21 +48,42 @@ func newRecords[T any](r records[T], columns ...column[T]) *records[T] {
 		column[T]{name: "created_at", into: func(t *T) any { return nullTime{&r.record(t).CreatedAt} }}.sorted("r"),
 		column[T]{name: "updated_at", null: "'-infinity'", into: func(t *T) any { return &r.record(t).UpdatedAt }}.sorted("r"),
 	)
-	r.columns = newTable(append(all, r.added...)...)
+	r.columns = newTable(all...)
 	r.sorts = r.columns.sorts()
 	names, values, changes := r.columns.names(onCreate), r.columns.values(onCreate), r.columns.assignments(onPatch)
 	r.selected = "SELECT r.* FROM " + r.name + " r"
-	r.insertSQL = "INSERT INTO " + r.name + " (" + names + ") VALUES (" + values + ") RETURNING id, created_at"
-	r.updateSQL = "UPDATE " + r.name + " SET " + changes + ", updated_at = clock_timestamp() WHERE id = @id RETURNING updated_at"
+	insert := "INSERT INTO " + r.name + " (" + names + ") VALUES (" + values + ") RETURNING *"
+	update := "UPDATE " + r.name + " SET " + changes + ", updated_at = clock_timestamp() WHERE id = @id RETURNING *"
 	if r.node != nil {
 		r.sorts["node_uuid"] = "r.node_id"
 		r.selected = "SELECT r.*, n.uuid::text FROM " + r.name + " r JOIN nodes n ON n.id = r.node_id"
-		r.insertSQL = "INSERT INTO " + r.name + " (node_id, " + names + ") SELECT n.id, " + values + " FROM nodes n WHERE n.uuid = @node_uuid RETURNING id, created_at"
-		r.updateSQL = "UPDATE " + r.name + " r SET " + changes + ", node_id = n.id, updated_at = clock_timestamp() FROM nodes n WHERE r.id = @id AND n.uuid = @node_uuid RETURNING r.updated_at"
+		insert = "INSERT INTO " + r.name + " (node_id, " + names + ") SELECT n.id, " + values + " FROM nodes n WHERE n.uuid = @node_uuid RETURNING *"
+		update = "UPDATE " + r.name + " r SET " + changes + ", node_id = n.id, updated_at = clock_timestamp() FROM nodes n WHERE r.id = @id AND n.uuid = @node_uuid RETURNING r.*"
 	}
+	r.insertSQL = r.telling(insert, "create") + " SELECT r.id, r.created_at FROM r"
+	r.updateSQL = r.telling(update, "update") + " SELECT r.updated_at FROM r"
 	r.lock = "SELECT r.id FROM " + r.name + " r"
-	r.deleteBy = "DELETE FROM " + r.name + " r"
 	return &r
+}
+
+// telling returns the beginning of a statement that writes records and tells of it. An update that has changed nothing (@changed) is not told.
+func (r *records[T]) telling(write, verb string) string {
+	t := telling{eventType: ofType("baremetal." + r.event + "." + verb + ".end"), data: "'" + r.event + "_uuid', r.uuid"}
+	for _, column := range r.told {
+		t.data += ", '" + column + "', r." + column
+	}
+	if r.node != nil {
+		t.of = ofNode
+	}
+	if verb == "update" {
+		t.where = " WHERE @changed"
+	}
+	return t.with(write)
+}
+
+// deleteSQL deletes the record whose uuid or name is ident.
+func (r *records[T]) deleteSQL(ident string) string {
+	return r.telling(r.where("DELETE FROM "+r.name+" r", ident)+" RETURNING r.*", "delete") + " SELECT r.id FROM r"
 }
 
 // where completes a statement about the record whose uuid or name is ident.
@@ -93,6 +117,9 @@ func (r *records[T]) nodeOf(t *T) string {
 }
 
 func (r *records[T]) notFound(ident string) error {
+	if r.code != "" {
+		return fault.Coded(r.code, r.missing, words(ident, 255))
+	}
 	return fault.New(fault.NotFound, r.missing, words(ident, 255))
 }
 
@@ -195,6 +222,10 @@ func (r *records[T]) updateUnder(ctx context.Context, s *Store, ident string, u 
 		}
 		before := r.nodeOf(&t)
 		r.open(s, &t)
+		was, err := r.patched(&t)
+		if err != nil {
+			return err
+		}
 		if err := edit(&u.Node, &t); err != nil {
 			return err
 		}
@@ -202,11 +233,15 @@ func (r *records[T]) updateUnder(ctx context.Context, s *Store, ident string, u 
 			return err
 		}
 		*r.record(&t) = had
+		now, err := r.patched(&t)
+		if err != nil {
+			return err
+		}
 		a, err := r.args(s, &t, onPatch)
 		if err != nil {
 			return err
 		}
-		a["id"] = had.ID
+		a["id"], a["changed"] = had.ID, !reflect.DeepEqual(was, now)
 		written := false
 		b.Queue(r.updateSQL, a).QueryRow(func(row pgx.Row) error {
 			err := maybe(&written, func(row pgx.Row) error { return row.Scan(&r.record(&t).UpdatedAt) })(row)
@@ -221,6 +256,18 @@ func (r *records[T]) updateUnder(ctx context.Context, s *Store, ident string, u 
 		return nil, err
 	}
 	return &t, nil
+}
+
+// patched returns what a user may change of t: all values that an update writes, and its secrets before they are sealed.
+func (r *records[T]) patched(t *T) (args, error) {
+	a, err := r.columns.args(t, onPatch)
+	if err == nil && r.node != nil {
+		a["node_uuid"] = *r.node(t)
+	}
+	if err == nil && r.hidden != nil {
+		a["hidden"], err = jsonb(r.hidden(t).Clear)
+	}
+	return a, err
 }
 
 // deleteUnder removes the record whose uuid or name is ident, while the row of its node is locked, if allow says so.
@@ -250,7 +297,7 @@ func (r *records[T]) deleteUnder(ctx context.Context, s *Store, ident string, u 
 		if err := allow(&u.Node); err != nil {
 			return err
 		}
-		b.Queue(r.where(r.deleteBy, ident), a)
+		b.Queue(r.deleteSQL(ident), a)
 		return nil
 	})
 }
@@ -260,8 +307,8 @@ func (r *records[T]) delete(ctx context.Context, s *Store, ident string) error {
 	if !r.known(ident) {
 		return r.notFound(ident)
 	}
-	rows, err := s.exec(ctx, r.doing("delete", ident), r.where(r.deleteBy, ident), args{"ident": ident})
-	if err == nil && rows == 0 {
+	found, err := s.one(ctx, r.doing("delete", ident), r.deleteSQL(ident), args{"ident": ident}, func(row pgx.Row) error { return row.Scan(new(int64)) })
+	if err == nil && !found {
 		err = r.notFound(ident)
 	}
 	return err

@@ -9,13 +9,9 @@ import (
 var runbooks = newRecords(
 	records[node.Runbook]{
 		name: "runbooks", what: "runbook", missing: "Runbook %s could not be found.", named: true,
+		event: "runbook", told: []string{"name"},
 		record: func(b *node.Runbook) *node.Record { return &b.Record },
 		hidden: func(b *node.Runbook) *node.Hidden { return &b.Hidden },
-		added: []column[node.Runbook]{
-			other("traits", func(b *node.Runbook) *[]string { return &b.Traits }, func(b *node.Runbook, _ *dicts) any {
-				return sortedTraits(b.Traits)
-			}).by(onCreate | onPatch),
-		},
 	},
 	text("name", func(b *node.Runbook) *string { return &b.Name }).by(onCreate|onPatch).sorted("r"),
 	optionalText("description", func(b *node.Runbook) *string { return &b.Description }).by(onCreate|onPatch).sorted("r"),
@@ -26,6 +22,7 @@ var runbooks = newRecords(
 	flag("public", func(b *node.Runbook) *bool { return &b.Public }).by(onCreate|onPatch).sorted("r"),
 	optionalText("owner", func(b *node.Runbook) *string { return &b.Owner }).by(onCreate|onPatch).sorted("r"),
 	dictionary("extra", func(b *node.Runbook) *map[string]any { return &b.Extra }).by(onCreate|onPatch),
+	other("traits", func(b *node.Runbook) *[]string { return &b.Traits }, func(b *node.Runbook, _ *dicts) any { return sortedTraits(b.Traits) }).by(onCreate|onPatch),
 )
 
 // Runbooks is a page of the runbooks. Hidden is not read.

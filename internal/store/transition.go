@@ -26,6 +26,8 @@ func (l *lockedNode) applyEnding(e closing.Ending) {
 	l.history = e.History
 }
 
+var dropAllocationSQL = allocationTold("delete", "").with(`DELETE FROM allocations WHERE node_id = @node RETURNING *`) + ` SELECT FROM r`
+
 const (
 	dropInstanceSecretsSQL = `DELETE FROM secrets WHERE node_id = @node AND name LIKE 'instance\_info/%'`
 
@@ -33,8 +35,6 @@ const (
 	dropVIFsSQL = `
 UPDATE ports SET internal_info = internal_info - 'tenant_vif_port_id', extra = extra - 'vif_port_id', updated_at = clock_timestamp()
  WHERE node_id = @node AND (internal_info ? 'tenant_vif_port_id' OR extra ? 'vif_port_id')`
-
-	dropAllocationSQL = `DELETE FROM allocations WHERE node_id = @node`
 
 	dropAgentSQL = `DELETE FROM agents WHERE node_id = @node`
 )

@@ -8,7 +8,7 @@ import (
 
 var volumeConnectors = newRecords(
 	records[node.VolumeConnector]{
-		name: "volume_connectors", what: "volume connector", missing: "Volume connector %s could not be found.",
+		name: "volume_connectors", what: "volume connector", missing: "Volume connector %s could not be found.", event: "volumeconnector",
 		record: func(v *node.VolumeConnector) *node.Record { return &v.Record },
 		node:   func(v *node.VolumeConnector) *string { return &v.NodeUUID },
 	},
@@ -19,7 +19,7 @@ var volumeConnectors = newRecords(
 
 var volumeTargets = newRecords(
 	records[node.VolumeTarget]{
-		name: "volume_targets", what: "volume target", missing: "Volume target %s could not be found.",
+		name: "volume_targets", what: "volume target", missing: "Volume target %s could not be found.", event: "volumetarget",
 		record: func(v *node.VolumeTarget) *node.Record { return &v.Record },
 		node:   func(v *node.VolumeTarget) *string { return &v.NodeUUID },
 		hidden: func(v *node.VolumeTarget) *node.Hidden { return &v.Hidden },

@@ -646,12 +646,12 @@ CREATE TABLE runbooks (
     public          boolean     NOT NULL DEFAULT false,
     owner           text        CHECK (length(owner) <= 255),
     extra           jsonb       NOT NULL DEFAULT '{}',
+    traits          text[]      NOT NULL DEFAULT '{}' CHECK (cardinality(traits) <= 50),
     key_id          bigint      NOT NULL, -- of the secrets of steps, which are sealed as one value
     seal            smallint    NOT NULL,
     ciphertext      bytea,                -- null = there are none
     created_at      timestamptz NOT NULL DEFAULT now(),
-    updated_at      timestamptz,
-    traits          text[]      NOT NULL DEFAULT '{}' CHECK (cardinality(traits) <= 50)
+    updated_at      timestamptz
 );
 COMMENT ON TABLE runbooks IS 'Steps that are approved for nodes with one of the traits.';
 
@@ -1344,23 +1344,6 @@ CREATE FUNCTION provision_status(before text, after text) RETURNS text LANGUAGE 
         ELSE 'success' END
 $$;
 
--- The functions tell_... write the events of a change, in its transaction.
-CREATE FUNCTION tell_nodes_created() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-    INSERT INTO events (type, node_uuid, node_name, data)
-    SELECT 'baremetal.node.create.end', c.uuid, coalesce(c.name, ''), jsonb_build_object('driver', c.driver, 'provision_state', c.provision_state)
-      FROM changed c ORDER BY c.id;
-    RETURN NULL;
-END $$;
-
-CREATE FUNCTION tell_nodes_deleted() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-    INSERT INTO events (type, node_uuid, node_name, data)
-    SELECT 'baremetal.node.delete.end', c.uuid, coalesce(c.name, ''), jsonb_build_object('driver', c.driver, 'provision_state', c.provision_state)
-      FROM changed c ORDER BY c.id;
-    RETURN NULL;
-END $$;
-
 -- Writes events if the node has got another provision state, power state or maintenance, or if a user has changed its fields. All are
 -- written by one statement. A change of fields tells their names, as a PATCH names them, but no values, because they may be secrets.
 CREATE FUNCTION tell_node_changed() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -1430,74 +1413,6 @@ BEGIN
         INSERT INTO events (type, node_uuid, node_name, operation_id, kind, data)
         SELECT t.type, NEW.uuid, coalesce(NEW.name, ''), held_by, held_as, t.data FROM unnest(types, datas) AS t (type, data);
     END IF;
-    RETURN NULL;
-END $$;
-
--- Writes an event for each port that was created or deleted; the trigger gives the type.
-CREATE FUNCTION tell_ports() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN -- the ports of a node that is deleted go without an event each, as in Ironic
-    INSERT INTO events (type, node_uuid, node_name, data)
-    SELECT TG_ARGV[0], n.uuid, coalesce(n.name, ''), jsonb_build_object('port_uuid', c.uuid, 'address', c.address)
-      FROM changed c JOIN nodes n ON n.id = c.node_id ORDER BY c.id;
-    RETURN NULL;
-END $$;
-
--- Writes an event if a user has changed a port.
-CREATE FUNCTION tell_port_changed() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-    INSERT INTO events (type, node_uuid, node_name, data)
-    SELECT 'baremetal.port.update.end', n.uuid, coalesce(n.name, ''), jsonb_build_object('port_uuid', NEW.uuid, 'address', NEW.address)
-      FROM nodes n WHERE n.id = NEW.node_id;
-    RETURN NULL;
-END $$;
-
--- Writes an event for an allocation that was created, perhaps in vain, changed or deleted.
-CREATE FUNCTION tell_allocation() RETURNS trigger LANGUAGE plpgsql AS $$
-DECLARE
-    a allocations := CASE WHEN TG_OP = 'DELETE' THEN OLD ELSE NEW END;
-    n record;
-BEGIN
-    SELECT m.uuid, coalesce(m.name, '') AS name INTO n FROM nodes m WHERE m.id = a.node_id;
-    INSERT INTO events (type, node_uuid, node_name, data)
-    VALUES (CASE TG_OP WHEN 'DELETE' THEN 'baremetal.allocation.delete.end' WHEN 'UPDATE' THEN 'baremetal.allocation.update.end'
-            ELSE 'baremetal.allocation.create.' || CASE a.state WHEN 'error' THEN 'error' ELSE 'end' END END,
-        n.uuid, coalesce(n.name, ''), jsonb_strip_nulls(jsonb_build_object('allocation_uuid', a.uuid, 'allocation_name', a.name, 'allocation_state', a.state,
-            'resource_class', a.resource_class, 'last_error', CASE a.state WHEN 'error' THEN a.last_error END)));
-    RETURN NULL;
-END $$;
-
--- Writes an event for each node that is in quarantine now, or no longer; the trigger gives the type. The node has to be there still.
-CREATE FUNCTION tell_quarantines() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-    IF NOT EXISTS (SELECT FROM changed) THEN
-        RETURN NULL; -- each change of a node by a user deletes from quarantines, nearly always no row
-    END IF;
-    INSERT INTO events (type, node_uuid, node_name, data)
-    SELECT TG_ARGV[0], n.uuid, coalesce(n.name, ''), jsonb_build_object('driver', n.driver, 'conductor_group', n.conductor_group)
-      FROM changed c JOIN nodes n ON n.id = c.node_id ORDER BY n.id;
-    RETURN NULL;
-END $$;
-
--- Writes an event if something else is wrong with a node than before, as its BMC tells. It has the first reasons, without the BMC's words.
-CREATE FUNCTION tell_health() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-    INSERT INTO events (type, node_uuid, node_name, cause, data)
-    SELECT 'node.health_changed', n.uuid, coalesce(n.name, ''), CASE NEW.status WHEN 'critical' THEN 'hardware_unhealthy' ELSE '' END, jsonb_build_object(
-        'previous_health', CASE TG_OP WHEN 'UPDATE' THEN OLD.status ELSE 'unknown' END, 'health', NEW.status, 'health_reasons', (
-            SELECT coalesce(jsonb_agg(r.reason - 'message' - 'since' ORDER BY r.ordinality), '[]') FROM jsonb_array_elements(NEW.reasons) WITH ORDINALITY AS r (reason)
-             WHERE r.ordinality <= 5))
-      FROM nodes n WHERE n.id = NEW.node_id;
-    RETURN NULL;
-END $$;
-
--- Writes an event if an inspection has found other hardware than the one before. A second result of the same operation is told only if it is
--- another one.
-CREATE FUNCTION tell_hardware_changed() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-    INSERT INTO events (type, node_uuid, node_name, operation_id, kind, data)
-    SELECT 'node.hardware_changed', n.uuid, coalesce(n.name, ''), o.id, coalesce(o.kind, ''),
-        jsonb_build_object('changes', NEW.changes -> 'list', 'more_changes', NEW.changes -> 'more')
-      FROM nodes n LEFT JOIN operations o ON o.id = NEW.operation_id WHERE n.id = NEW.node_id;
     RETURN NULL;
 END $$;
 
@@ -1601,27 +1516,11 @@ END $$;
 -- +goose StatementEnd
 
 CREATE TRIGGER events_written AFTER INSERT ON events FOR EACH STATEMENT EXECUTE FUNCTION events_written();
-CREATE TRIGGER tell_created AFTER INSERT ON nodes REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION tell_nodes_created();
-CREATE TRIGGER tell_deleted AFTER DELETE ON nodes REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION tell_nodes_deleted();
 CREATE TRIGGER tell_changed AFTER UPDATE OF provision_state, power_state, maintenance, maintenance_reason, fault, console_enabled,
         name, driver, interfaces, driver_info, properties, extra, instance_info, network_data, conductor_group,
         resource_class, owner, lessee, description, shard, parent_node, chassis_uuid, instance_uuid, instance_name,
         protected, retired, automated_clean, disable_power_off, raid_config, target_raid_config, traits
     ON nodes FOR EACH ROW EXECUTE FUNCTION tell_node_changed();
-CREATE TRIGGER tell_created AFTER INSERT ON ports REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION tell_ports('baremetal.port.create.end');
-CREATE TRIGGER tell_deleted AFTER DELETE ON ports REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION tell_ports('baremetal.port.delete.end');
-CREATE TRIGGER tell_changed AFTER UPDATE ON ports FOR EACH ROW
-    WHEN ((OLD.address, OLD.name, OLD.description, OLD.pxe_enabled, OLD.local_link_connection, OLD.physical_network, OLD.is_smartnic, OLD.extra, OLD.node_id)
-        IS DISTINCT FROM (NEW.address, NEW.name, NEW.description, NEW.pxe_enabled, NEW.local_link_connection, NEW.physical_network, NEW.is_smartnic, NEW.extra, NEW.node_id))
-    EXECUTE FUNCTION tell_port_changed();
-CREATE TRIGGER tell_changed AFTER INSERT OR UPDATE OR DELETE ON allocations FOR EACH ROW EXECUTE FUNCTION tell_allocation();
-CREATE TRIGGER tell_hardware_changed AFTER UPDATE ON node_inventory FOR EACH ROW
-    WHEN (jsonb_array_length(NEW.changes -> 'list') > 0 AND (OLD.operation_id, OLD.changes) IS DISTINCT FROM (NEW.operation_id, NEW.changes))
-    EXECUTE FUNCTION tell_hardware_changed();
-CREATE TRIGGER tell_quarantined AFTER INSERT ON quarantines REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION tell_quarantines('node.quarantined');
-CREATE TRIGGER tell_released AFTER DELETE ON quarantines REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION tell_quarantines('node.released');
-CREATE TRIGGER tell_read AFTER INSERT ON node_health FOR EACH ROW WHEN (NEW.status IN ('warning', 'critical')) EXECUTE FUNCTION tell_health();
-CREATE TRIGGER tell_changed AFTER UPDATE ON node_health FOR EACH ROW WHEN ((OLD.status, OLD.reasons) IS DISTINCT FROM (NEW.status, NEW.reasons)) EXECUTE FUNCTION tell_health();
 CREATE TRIGGER tell_accepted AFTER INSERT ON operations FOR EACH ROW EXECUTE FUNCTION tell_operation_accepted();
 CREATE TRIGGER tell_changed AFTER UPDATE OF phase, begun_at, ended_at, conductor, asked, decisions, paused, temporal_pause, waiting_for, stalled, steps
     ON operations FOR EACH ROW EXECUTE FUNCTION tell_operation_changed();

@@ -1,0 +1,49 @@
+package store
+
+import (
+	"fmt"
+
+	"go.temper.dev/temper/internal/events"
+)
+
+// telling describes the events of a statement that writes rows, one event for each row. The statement writes the rows and the events
+// together, so that neither is there without the other. In its SQL the rows are called r.
+type telling struct {
+	eventType string // SQL that returns the type
+	of        string // the join that finds the node n of r; "" = the event is about no node
+	data      string // the arguments of jsonb_build_object; what is null is left out
+	where     string // which rows are told; "" = all
+}
+
+// The joins of telling.
+const (
+	ofNode     = " JOIN nodes n ON n.id = r.node_id"
+	ofAnyNode  = " LEFT JOIN nodes n ON n.id = r.node_id"
+	ofThatNode = " CROSS JOIN LATERAL (SELECT r.uuid, r.name) n" // r is the node
+)
+
+// told returns the part of a WITH clause that writes the events of the rows r.
+func (t telling) told() string { return "told AS (" + t.insert("r") + ")" }
+
+// insert returns the INSERT of the events of the rows r of a table.
+func (t telling) insert(table string) string {
+	if table != "r" {
+		table += " r"
+	}
+	columns, values := "type, data", fmt.Sprintf("%s, jsonb_strip_nulls(jsonb_build_object(%s))", t.eventType, t.data)
+	if t.of != "" {
+		columns, values = columns+", node_uuid, node_name", values+", n.uuid, coalesce(n.name, '')"
+	}
+	return "INSERT INTO events (" + columns + ") SELECT " + values + " FROM " + table + t.of + t.where
+}
+
+// with returns the beginning of a statement that carries out write, an INSERT, UPDATE or DELETE that returns whole rows, and tells of it.
+func (t telling) with(write string) string { return "WITH r AS (" + write + "), " + t.told() }
+
+// ofType returns the SQL of a type. It has to be one of those that are documented.
+func ofType(t string) string {
+	if !events.IsType(t) {
+		panic("store: " + t + " is no type of events")
+	}
+	return "'" + t + "'"
+}
