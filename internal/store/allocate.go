@@ -52,11 +52,13 @@ pick AS MATERIALIZED (SELECT n.id FROM nodes n WHERE n.uuid = ANY(@candidates::u
 // giveSQL returns the statement that writes the instance into the node that pick locks.
 func giveSQL(pick string) string {
 	return `
-WITH coverage AS MATERIALIZED (SELECT * FROM coverage(@timeout)),` + pick + `
-UPDATE nodes n SET instance_uuid = @uuid, allocation_uuid = @uuid, updated_at = clock_timestamp(),
+WITH coverage AS MATERIALIZED (SELECT * FROM coverage(@timeout)),` + pick + `,
+r AS (UPDATE nodes n SET instance_uuid = @uuid, allocation_uuid = @uuid, updated_at = clock_timestamp(),
 	instance_info = n.instance_info || jsonb_build_object('traits', to_jsonb(@asked::text[]))
   FROM pick WHERE n.id = pick.id
-RETURNING n.id, n.uuid::text`
+RETURNING n.id, n.uuid, n.name),
+` + telling{eventType: ofType("baremetal.node.update.end"), of: ofThatNode, data: "'changed', ARRAY['instance_info', 'instance_uuid']"}.told() + `
+SELECT r.id, r.uuid::text FROM r`
 }
 
 var (

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -157,8 +158,7 @@ var deleteUnboundSQL = allocationTold("delete", "").with(`DELETE FROM allocation
 const (
 	// deallocateSQL writes what node.Deallocate has changed.
 	deallocateSQL = `
-UPDATE nodes SET allocation_uuid = NULL, instance_uuid = NULL, instance_info = @instance_info, updated_at = clock_timestamp()
- WHERE id = @id`
+UPDATE nodes SET allocation_uuid = NULL, instance_uuid = NULL, instance_info = @instance_info, updated_at = clock_timestamp() WHERE id = @id`
 
 	// disownSQL takes only the allocation off the node. The instance stays on it until the node is undeployed, and its record
 	// says that it is not wanted any more.
@@ -168,15 +168,15 @@ UPDATE nodes SET allocation_uuid = NULL, instance_uuid = NULL, instance_info = @
 )
 
 // queueDeallocate deletes the allocation of a locked node, which is free afterwards.
-func queueDeallocate(b *pgx.Batch, n *node.Node, user string) error {
-	uuid, event := n.AllocationUUID, deallocatedEvent(n, "", user)
-	n.Deallocate()
+func (l *lockedNode) queueDeallocate(b *pgx.Batch, user string) error {
+	uuid, event := l.AllocationUUID, deallocatedEvent(&l.Node, "", user)
+	l.Deallocate()
 	var d dicts
-	b.Queue(deallocateSQL, args{"id": n.ID, "instance_info": d.dict(n.InstanceInfo)})
-	b.Queue(dropAllocationSQL, args{"node": n.ID})
+	_, err := l.queueUpdate(b, nodeUpdate(deallocateSQL), args{"id": l.ID, "instance_info": d.dict(l.InstanceInfo)})
+	b.Queue(dropAllocationSQL, args{"node": l.ID})
 	b.Queue(unrecordSQL, args{"uuid": uuid})
-	queueHistory(b, n.ID, event)
-	return d.err
+	queueHistory(b, l.ID, event)
+	return cmp.Or(err, d.err)
 }
 
 // queueDisown deletes the allocation of a locked node that still has something of the instance on
@@ -224,7 +224,7 @@ func (s *Store) DeleteAllocation(ctx context.Context, ident, user string, allow 
 			queueDisown(b, &l.Node, user)
 			return nil
 		}
-		return queueDeallocate(b, &l.Node, user)
+		return l.queueDeallocate(b, user)
 	})
 	if fault.Is(err, fault.NotFound) { // the node was deleted meanwhile, and its allocation with it
 		return node.AllocationNotFound(words(ident, 255))
@@ -232,10 +232,10 @@ func (s *Store) DeleteAllocation(ctx context.Context, ident, user string, allow 
 	return err
 }
 
-const backfillSQL = `
+var backfillSQL = nodeUpdate(`
 UPDATE nodes SET instance_uuid = @uuid, allocation_uuid = @uuid, updated_at = clock_timestamp(),
 	instance_info = instance_info || jsonb_build_object('traits', to_jsonb(@asked::text[]))
- WHERE id = @id`
+ WHERE id = @id`)
 
 // Backfill records the allocation a for a node that is in use already, unless allow returns an
 // error. allow gets the node while its row is locked, and may set fields of a.
@@ -251,7 +251,9 @@ func (s *Store) Backfill(ctx context.Context, ident string, a *node.Allocation, 
 		}
 		b.Queue(insertAllocationSQL, row).QueryRow(func(r pgx.Row) error { return r.Scan(&a.ID, &a.CreatedAt) })
 		b.Queue(activeAllocationSQL, args{"uuid": a.UUID, "node": l.ID})
-		b.Queue(backfillSQL, args{"id": l.ID, "uuid": a.UUID, "asked": sortedTraits(a.Traits)})
+		if _, err := l.queueUpdate(b, backfillSQL, args{"id": l.ID, "uuid": a.UUID, "asked": sortedTraits(a.Traits)}, "instance_info", "instance_uuid"); err != nil {
+			return err
+		}
 		if l.InstanceUUID == "" { // otherwise a claim has set and recorded it before, or somebody has set it by hand
 			b.Queue(recordSQL, args{"uuid": a.UUID, "node": l.ID})
 		}

@@ -8,12 +8,10 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-const (
-	enableConsoleSQL = `UPDATE nodes SET console_enabled = @on, updated_at = clock_timestamp() WHERE id = @id`
+var enableConsoleSQL = nodeUpdate(`UPDATE nodes SET console_enabled = @on, updated_at = clock_timestamp() WHERE id = @id`)
 
-	// The holder of a console that is disabled finds its claim gone.
-	dropConsoleSQL = `DELETE FROM consoles WHERE node_id = @id`
-)
+// The holder of a console that is disabled finds its claim gone.
+const dropConsoleSQL = `DELETE FROM consoles WHERE node_id = @id`
 
 // EnableConsole records whether a conductor is to hold the serial console of a node open for clients, unless allow returns an
 // error. An open operation is no obstacle.
@@ -25,9 +23,10 @@ func (s *Store) EnableConsole(ctx context.Context, ident string, on bool, user s
 		if l.ConsoleEnabled == on {
 			return errLeave
 		}
-		b.Queue(enableConsoleSQL, args{"id": l.ID, "on": on})
+		l.ConsoleEnabled = on
+		_, err := l.queueUpdate(b, enableConsoleSQL, args{"id": l.ID, "on": on})
 		queueConsole(b, l.ID, on, user)
-		return nil
+		return err
 	})
 }
 

@@ -82,8 +82,8 @@ func TestAnOperationTellsItsStory(t *testing.T) {
 		"operation.paused maintenance",
 		"baremetal.node.maintenance_set.end false",
 		"operation.unpaused",
-		"step.ended deploy",
 		"baremetal.node.power_set.end power off",
+		"step.ended deploy",
 		"baremetal.node.provision_set.end active",
 		"operation.ended succeeded",
 	}, told(t, s, events.Filter{NodeUUID: n.UUID}))
@@ -175,24 +175,15 @@ func TestNodesTellWhatChangedWithoutValues(t *testing.T) {
 	require.Equal(t, "other", list[len(list)-1].NodeName)
 }
 
-// The function of the schema follows the life-cycle table.
-func TestTransientStatesAreUnstable(t *testing.T) {
-	t.Parallel()
-	_, url := openURL(t)
-	for _, state := range node.States() {
-		require.Equal(t, node.Transient(state), ask[bool](t, url, `SELECT provision_unstable($1)`, string(state)), state)
-	}
-}
-
 // Every column that a user may set is either told or has an event of its own.
 func TestEveryColumnThatAPatchWritesIsTold(t *testing.T) {
 	t.Parallel()
-	_, url := openURL(t)
-	body := ask[string](t, url, `SELECT prosrc FROM pg_proc WHERE proname = 'tell_node_changed'`)
 	own := []string{"maintenance", "maintenance_reason", "fault", "protected_reason", "retired_reason"} // the reasons come with protected and retired
 	for _, c := range store.PatchedColumns() {
 		if !slices.Contains(own, c) {
-			require.Regexp(t, `OLD\.`+c+`\b`, body)
+			told := (&node.Node{}).Tell(&node.Node{}, []string{c})
+			require.Len(t, told, 1, c)
+			require.Equal(t, []string{c}, told[0].Data["changed"])
 		}
 	}
 }
@@ -201,7 +192,7 @@ func TestEveryColumnThatAPatchWritesIsTold(t *testing.T) {
 func TestTriggersAreForEveryColumnThatTheyCompare(t *testing.T) {
 	t.Parallel()
 	_, url := openURL(t)
-	for _, c := range []struct{ table, trigger string }{{"nodes", "tell_changed"}, {"operations", "tell_changed"}, {"operations", "operation_told"}} {
+	for _, c := range []struct{ table, trigger string }{{"operations", "tell_changed"}, {"operations", "operation_told"}} {
 		of := ask[[]string](t, url, `SELECT array_agg(a.attname::text ORDER BY a.attname) FROM pg_trigger g JOIN pg_attribute a ON a.attrelid = g.tgrelid AND a.attnum = ANY (g.tgattr)
 			WHERE g.tgrelid = $1::regclass AND g.tgname = $2`, c.table, c.trigger)
 		body := ask[string](t, url, `SELECT p.prosrc FROM pg_trigger g JOIN pg_proc p ON p.oid = g.tgfoid WHERE g.tgrelid = $1::regclass AND g.tgname = $2`, c.table, c.trigger)

@@ -78,16 +78,17 @@ func (s *Store) PutInventory(ctx context.Context, nodeUUID, source string, inven
 	return op, nil
 }
 
-const (
-	inspectedNodeSQL = `
+var inspectedNodeSQL = telling{
+	eventType: ofType("baremetal.node.update.end"), of: ofThatNode, data: "'changed', ARRAY['properties']",
+	where: " JOIN nodes b ON b.id = r.id WHERE b.properties <> r.properties", // b = as it was before
+}.with(`
 UPDATE nodes SET properties = properties || @properties, boot_mode = coalesce(nullif(@boot_mode, ''), boot_mode),
 	secure_boot = coalesce(@secure_boot, secure_boot), updated_at = clock_timestamp()
- WHERE id = @id`
+ WHERE id = @id RETURNING id, uuid, name, properties`) + ` SELECT FROM r`
 
-	notFoundPortsSQL = `
+const notFoundPortsSQL = `
 SELECT count(*) FROM unnest(@addresses::text[]) AS found
  WHERE NOT EXISTS (SELECT FROM ports p WHERE p.address = found AND p.node_id = @node)`
-)
 
 var foundPortSQL = ports.telling(`
 INSERT INTO ports (node_id, `+ports.columns.names(onCreate)+`)

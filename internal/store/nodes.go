@@ -89,6 +89,7 @@ type lockedNode struct {
 	node.Node
 	locked int64 // the number of the node whose row is locked, 0 = none
 	now    time.Time
+	was    node.Node // as its row was read or written last
 	// What the row has: the places of secrets, and the allocation_uuid.
 	had       map[string]secret.Destination
 	allocated string
@@ -119,7 +120,7 @@ func (l *lockedNode) readAlone(r pgx.Row) (err error) {
 
 // keep notes what the row has, before the node is changed.
 func (l *lockedNode) keep() {
-	l.had, l.allocated = secret.Destinations(&l.Node), l.AllocationUUID
+	l.had, l.allocated, l.was = secret.Destinations(&l.Node), l.AllocationUUID, l.Snapshot()
 }
 
 // queueLock queues the lock of a node's row and the read of the node.
@@ -187,16 +188,15 @@ func (s *Store) CreateNode(ctx context.Context, n *node.Node, secrets node.Secre
 	})
 }
 
-var updateUserSQL = `
-UPDATE nodes SET ` + nodeTable.assignments(onPatch) + `,
+var updateUserSQL = nodeUpdate(`
+UPDATE nodes SET `+nodeTable.assignments(onPatch)+`,
 	maintenance_by_fault = maintenance_by_fault AND maintenance AND @maintenance AND maintenance_reason IS NOT DISTINCT FROM nullif(@maintenance_reason, ''),
 	console_enabled = console_enabled AND @has_console,
 	owed_refused = owed_refused AND NOT @mended,
 	owed_tries = CASE WHEN @mended THEN 0 ELSE owed_tries END, owed_tried_at = CASE WHEN NOT @mended THEN owed_tried_at END,
 	reached_since = CASE WHEN @mended THEN clock_timestamp() ELSE reached_since END,
 	prepared_since = CASE WHEN @prepared THEN clock_timestamp() ELSE prepared_since END, updated_at = clock_timestamp()
- WHERE id = @id
-RETURNING updated_at, reached_since, prepared_since`
+ WHERE id = @id`, "updated_at", "reached_since", "prepared_since")
 
 // ClaimNode carries out a PATCH of a node: edit changes the node under its row's lock, and returns
 // the secrets that were added, or removed (nil). ClaimNode writes the fields that a user may set, and
@@ -246,7 +246,13 @@ func (s *Store) ClaimNode(ctx context.Context, ident, user string, claimer share
 				return err
 			}
 		}
-		b.Queue(updateUserSQL, a).QueryRow(func(r pgx.Row) error { return r.Scan(&l.UpdatedAt, &l.ReachedSince, &l.PreparedSince) })
+		lost := l.ConsoleEnabled && !l.HasConsole()
+		l.ConsoleEnabled = l.ConsoleEnabled && !lost
+		updated, err := l.queueUpdate(b, updateUserSQL, a, changed...)
+		if err != nil {
+			return err
+		}
+		updated.QueryRow(func(r pgx.Row) error { return r.Scan(&l.UpdatedAt, &l.ReachedSince, &l.PreparedSince) })
 		sealed.queue(b, l.ID)
 		queueDropSecrets(b, l.ID, gone(l.had, &l.Node))
 		if len(changed) > 0 {
@@ -254,7 +260,7 @@ func (s *Store) ClaimNode(ctx context.Context, ident, user string, claimer share
 		}
 		s.queueMoved(b, l)
 		if l.allocated != "" && l.InstanceUUID == "" {
-			if err := queueDeallocate(b, &l.Node, user); err != nil {
+			if err := l.queueDeallocate(b, user); err != nil {
 				return err
 			}
 		}
@@ -265,8 +271,7 @@ func (s *Store) ClaimNode(ctx context.Context, ident, user string, claimer share
 		if before.Maintenance != l.Maintenance {
 			queueHistory(b, l.ID, maintenanceEvent(l.Maintenance, l.MaintenanceReason, user))
 		}
-		if l.ConsoleEnabled && !l.HasConsole() {
-			l.ConsoleEnabled = false
+		if lost {
 			queueConsole(b, l.ID, false, user)
 		}
 		return nil

@@ -141,7 +141,7 @@ RETURNING asked_now(o)`
 // transaction that needs both does.
 const saveNodeSQL = `
 WITH held AS MATERIALIZED (
-	SELECT n.id FROM nodes n JOIN operations o ON o.node_id = n.id
+	SELECT n.id, n.uuid, coalesce(n.name, '') AS name, n.power_state FROM nodes n JOIN operations o ON o.node_id = n.id
 	 WHERE o.id = @id AND o.ended_at IS NULL FOR NO KEY UPDATE OF n),
 op AS (
 	UPDATE operations o SET 
@@ -151,7 +151,11 @@ op AS (
 		rests = @rests, usual_until = @usual_until, news = @news, claim_empty = o.claim_empty AND NOT @came, stalled = '', stalled_at = NULL, kept_for = '', kept_left = NULL
 	  FROM held
 	 WHERE o.id = @id AND o.node_id = held.id AND claim_held(o, @seq, @attempt) AND o.ended_at IS NULL
-	RETURNING asked_now(o) AS asked, held.id),
+	RETURNING asked_now(o) AS asked, held.id, o.kind),
+told AS (
+	INSERT INTO events (type, node_uuid, node_name, operation_id, kind, data)
+	SELECT 'baremetal.node.power_set.end', held.uuid, held.name, @id, op.kind, jsonb_build_object('from_power', held.power_state, 'power_state', @power::text)
+	  FROM op JOIN held ON held.id = op.id WHERE @power <> '' AND held.power_state <> @power AND op.kind <> 'power'),
 forgotten AS (DELETE FROM agents a USING op WHERE @clear_agent AND a.node_id = op.id),
 token AS (DELETE FROM secrets s USING op WHERE @clear_agent AND s.node_id = op.id AND s.name = 'agent_token'),
 written AS (

@@ -105,16 +105,16 @@ func (s *Store) RecordPowerReadAgain(ctx context.Context, readings []node.PowerR
 	return err
 }
 
-const (
-	powerSeenSQL = `
+var (
+	powerSeenSQL = nodeUpdate(`
 UPDATE nodes SET power_state = @state, power_read_at = clock_timestamp(), maintenance = @maintenance,
 	maintenance_reason = nullif(@reason, ''), maintenance_by_fault = @by_fault, fault = nullif(@fault, '')
- WHERE id = @id`
+ WHERE id = @id`)
 
-	powerFailedSQL = `
+	powerFailedSQL = nodeUpdate(`
 UPDATE nodes SET power_state = NULL, maintenance = true, maintenance_reason = @reason,
 	maintenance_by_fault = true, fault = 'power failure', updated_at = clock_timestamp()
- WHERE id = @id`
+ WHERE id = @id`)
 )
 
 // RecordPower writes a reading of a node's power state that was made outside of any operation. It
@@ -130,9 +130,10 @@ func (s *Store) RecordPower(ctx context.Context, p node.PowerSeen) (wrote bool, 
 		wrote = true
 		if p.Failure != "" {
 			reason := failure(p.Failure)
-			b.Queue(powerFailedSQL, args{"id": l.ID, "reason": reason})
+			l.PowerState, l.Maintenance, l.MaintenanceReason, l.MaintenanceByFault, l.Fault = "", true, reason, true, node.FaultPower
+			_, err := l.queueUpdate(b, powerFailedSQL, args{"id": l.ID, "reason": reason})
 			queueHistory(b, l.ID, node.HistoryEvent{Event: "power failure: " + reason, EventType: node.HistoryError, Severity: "ERROR"})
-			return nil
+			return err
 		}
 		if l.Fault == node.FaultPower {
 			l.Fault = ""
@@ -142,10 +143,11 @@ func (s *Store) RecordPower(ctx context.Context, p node.PowerSeen) (wrote bool, 
 			}
 			queueHistory(b, l.ID, node.HistoryEvent{Event: event, EventType: node.HistoryMaintenance})
 		}
-		b.Queue(powerSeenSQL, args{
+		l.PowerState = p.State
+		_, err := l.queueUpdate(b, powerSeenSQL, args{
 			"id": l.ID, "state": p.State, "maintenance": l.Maintenance, "reason": l.MaintenanceReason, "by_fault": l.MaintenanceByFault, "fault": l.Fault,
 		})
-		return nil
+		return err
 	})
 	return wrote && err == nil, err
 }

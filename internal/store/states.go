@@ -10,10 +10,10 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-const setMaintenanceSQL = `
+var setMaintenanceSQL = nodeUpdate(`
 UPDATE nodes SET maintenance = @on, maintenance_reason = nullif(@reason, ''),
 	fault = CASE WHEN @on THEN fault END, maintenance_by_fault = false, updated_at = clock_timestamp()
- WHERE id = @id`
+ WHERE id = @id`)
 
 // SetMaintenance puts a node into maintenance or takes it out, which clears
 // reason and fault. An open operation is no obstacle: it is paused meanwhile, and
@@ -25,8 +25,14 @@ func (s *Store) SetMaintenance(ctx context.Context, ident string, on bool, reaso
 		if !on {
 			reason = ""
 		}
-		b.Queue(setMaintenanceSQL, args{"id": l.ID, "on": on, "reason": words(reason, maxError)})
-		if l.Maintenance = on; held.ID != 0 {
+		l.Maintenance, l.MaintenanceReason, l.MaintenanceByFault = on, words(reason, maxError), false
+		if !on {
+			l.Fault = ""
+		}
+		if _, err := l.queueUpdate(b, setMaintenanceSQL, args{"id": l.ID, "on": on, "reason": l.MaintenanceReason}); err != nil {
+			return err
+		}
+		if held.ID != 0 {
 			o = &held
 		}
 		if err := l.queueHeld(b, &held, true); err != nil {
@@ -52,7 +58,7 @@ func maintenanceEvent(on bool, reason, user string) node.HistoryEvent {
 	return e
 }
 
-const setTraitsSQL = `UPDATE nodes SET traits = @traits, updated_at = clock_timestamp() WHERE id = @id`
+var setTraitsSQL = nodeUpdate(`UPDATE nodes SET traits = @traits, updated_at = clock_timestamp() WHERE id = @id`)
 
 // SetTraits gives the node exactly these traits.
 func (s *Store) SetTraits(ctx context.Context, ident string, traits []string) error {
@@ -88,8 +94,12 @@ func (s *Store) changeTraits(ctx context.Context, ident string, change func([]st
 		if len(traits) > MaxTraits {
 			return fault.New(fault.Invalid, "A node can have at most %d traits, node %s would have %d.", MaxTraits, l.UUID, len(traits))
 		}
-		b.Queue(setTraitsSQL, args{"id": l.ID, "traits": traits})
-		return nil
+		changed := []string{"traits"}
+		if slices.Equal(traits, sortedTraits(l.Traits)) {
+			changed = nil
+		}
+		_, err = l.queueUpdate(b, setTraitsSQL, args{"id": l.ID, "traits": traits}, changed...)
+		return err
 	})
 }
 

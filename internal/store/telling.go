@@ -2,6 +2,9 @@ package store
 
 import (
 	"fmt"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
 
 	"go.temper.dev/temper/internal/events"
 )
@@ -39,6 +42,41 @@ func (t telling) insert(table string) string {
 
 // with returns the beginning of a statement that carries out write, an INSERT, UPDATE or DELETE that returns whole rows, and tells of it.
 func (t telling) with(write string) string { return "WITH r AS (" + write + "), " + t.told() }
+
+// nodeUpdate completes an UPDATE of the row of one locked node, which has no RETURNING, so that the same statement writes the events
+// of the change (lockedNode.queueUpdate). It returns these columns.
+func nodeUpdate(update string, returning ...string) string {
+	columns := strings.Join(append([]string{"uuid", "name"}, returning...), ", ")
+	selected := ""
+	for i, c := range returning {
+		if i > 0 {
+			selected += ","
+		}
+		selected += " r." + c
+	}
+	return "WITH r AS (" + update + " RETURNING " + columns + `),
+told AS (
+	INSERT INTO events (type, node_uuid, node_name, operation_id, kind, data)
+	SELECT t.type, r.uuid, coalesce(r.name, ''), nullif(@told_operation::bigint, 0), @told_kind, t.data::jsonb
+	  FROM r, unnest(@told_types::text[], @told_data::text[]) WITH ORDINALITY AS t (type, data, nr) ORDER BY t.nr)
+SELECT` + selected + " FROM r"
+}
+
+// queueUpdate queues a statement of nodeUpdate, and tells what has changed in l since its row was read or written last. fields are as in
+// node.Tell.
+func (l *lockedNode) queueUpdate(b *pgx.Batch, sql string, a args, fields ...string) (*pgx.QueuedQuery, error) {
+	types, data := []string{}, []string{}
+	var d dicts
+	for _, e := range l.Tell(&l.was, fields) {
+		types, data = append(types, e.Type), append(data, string(d.of(e.Data)))
+	}
+	a["told_types"], a["told_data"], a["told_operation"], a["told_kind"] = types, data, int64(0), ""
+	if o := l.Operation; o != nil {
+		a["told_operation"], a["told_kind"] = o.ID, o.Kind
+	}
+	l.was = l.Snapshot()
+	return b.Queue(sql, a), d.err
+}
 
 // ofType returns the SQL of a type. It has to be one of those that are documented.
 func ofType(t string) string {

@@ -7,11 +7,11 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-var updateStateSQL = `
+var updateStateSQL = nodeUpdate(`
 UPDATE nodes SET ` + nodeTable.assignments(onMove) + `,
 	owed_tries = CASE WHEN @owed::jsonb = '[]' THEN 0 ELSE owed_tries END, owed_tried_at = CASE WHEN @owed::jsonb <> '[]' THEN owed_tried_at END,
 	updated_at = clock_timestamp()
- WHERE id = @id`
+ WHERE id = @id`)
 
 // apply takes a transition into the locked node; queueState writes it.
 func (l *lockedNode) apply(t node.Transition) {
@@ -49,7 +49,9 @@ func (l *lockedNode) queueState(b *pgx.Batch) error {
 		return err
 	}
 	a["id"] = l.ID
-	b.Queue(updateStateSQL, a)
+	if _, err := l.queueUpdate(b, updateStateSQL, a); err != nil {
+		return err
+	}
 	if l.allocated != "" && l.AllocationUUID == "" { // an allocation goes with its instance
 		b.Queue(dropAllocationSQL, args{"node": l.ID})
 	}

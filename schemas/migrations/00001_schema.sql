@@ -1329,93 +1329,6 @@ BEGIN
     RETURN NULL;
 END $$;
 
--- Reports whether work is going on in a provision state, by the rule of Ironic's notifications (states.UNSTABLE_STATES).
-CREATE FUNCTION provision_unstable(state text) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
-    SELECT state IN ('verifying', 'deploying', 'wait call-back', 'deploy hold', 'deleting', 'cleaning', 'clean wait', 'clean hold',
-        'inspecting', 'inspect wait', 'adopting', 'rescuing', 'rescue wait', 'unrescuing', 'servicing', 'service wait', 'service hold')
-$$;
-
--- Returns how the type of a provision_set event ends (start, end, error or success), as in Ironic.
-CREATE FUNCTION provision_status(before text, after text) RETURNS text LANGUAGE sql IMMUTABLE AS $$
-    SELECT CASE
-        WHEN after LIKE '% failed' OR after = 'error' OR before = 'verifying' AND after = 'enroll' THEN 'error'
-        WHEN provision_unstable(after) AND NOT provision_unstable(before) THEN 'start'
-        WHEN provision_unstable(before) AND NOT provision_unstable(after) THEN 'end'
-        ELSE 'success' END
-$$;
-
--- Writes events if the node has got another provision state, power state or maintenance, or if a user has changed its fields. All are
--- written by one statement. A change of fields tells their names, as a PATCH names them, but no values, because they may be secrets.
-CREATE FUNCTION tell_node_changed() RETURNS trigger LANGUAGE plpgsql AS $$
-DECLARE
-    held_by bigint;
-    held_as text;
-    changes text[];
-    status  text;
-    types   text[] := '{}';
-    datas   jsonb[] := '{}';
-BEGIN
-    changes := array_remove(ARRAY[
-            CASE WHEN OLD.name IS DISTINCT FROM NEW.name THEN 'name' END,
-            CASE WHEN OLD.driver <> NEW.driver THEN 'driver' END,
-            CASE WHEN OLD.interfaces <> NEW.interfaces THEN 'interfaces' END,
-            CASE WHEN OLD.driver_info <> NEW.driver_info THEN 'driver_info' END,
-            CASE WHEN OLD.properties <> NEW.properties THEN 'properties' END,
-            CASE WHEN OLD.extra <> NEW.extra THEN 'extra' END,
-            CASE WHEN OLD.instance_info <> NEW.instance_info THEN 'instance_info' END,
-            CASE WHEN OLD.network_data <> NEW.network_data THEN 'network_data' END,
-            CASE WHEN OLD.conductor_group <> NEW.conductor_group THEN 'conductor_group' END,
-            CASE WHEN OLD.resource_class IS DISTINCT FROM NEW.resource_class THEN 'resource_class' END,
-            CASE WHEN OLD.owner IS DISTINCT FROM NEW.owner THEN 'owner' END,
-            CASE WHEN OLD.lessee IS DISTINCT FROM NEW.lessee THEN 'lessee' END,
-            CASE WHEN OLD.description IS DISTINCT FROM NEW.description THEN 'description' END,
-            CASE WHEN OLD.shard IS DISTINCT FROM NEW.shard THEN 'shard' END,
-            CASE WHEN OLD.parent_node IS DISTINCT FROM NEW.parent_node THEN 'parent_node' END,
-            CASE WHEN OLD.chassis_uuid IS DISTINCT FROM NEW.chassis_uuid THEN 'chassis_uuid' END,
-            CASE WHEN OLD.instance_uuid IS DISTINCT FROM NEW.instance_uuid THEN 'instance_uuid' END,
-            CASE WHEN OLD.instance_name IS DISTINCT FROM NEW.instance_name THEN 'instance_name' END,
-            CASE WHEN OLD.protected <> NEW.protected THEN 'protected' END,
-            CASE WHEN OLD.retired <> NEW.retired THEN 'retired' END,
-            CASE WHEN OLD.automated_clean IS DISTINCT FROM NEW.automated_clean THEN 'automated_clean' END,
-            CASE WHEN OLD.disable_power_off <> NEW.disable_power_off THEN 'disable_power_off' END,
-            CASE WHEN OLD.raid_config <> NEW.raid_config THEN 'raid_config' END,
-            CASE WHEN OLD.target_raid_config <> NEW.target_raid_config THEN 'target_raid_config' END,
-            CASE WHEN OLD.traits <> NEW.traits THEN 'traits' END], NULL);
-    IF changes = '{}' AND (OLD.provision_state, OLD.power_state, OLD.maintenance, OLD.maintenance_reason, OLD.fault, OLD.console_enabled)
-        IS NOT DISTINCT FROM (NEW.provision_state, NEW.power_state, NEW.maintenance, NEW.maintenance_reason, NEW.fault, NEW.console_enabled) THEN
-        RETURN NULL;
-    END IF;
-    SELECT o.id, o.kind INTO held_by, held_as FROM operations o WHERE o.node_id = NEW.id AND o.ended_at IS NULL;
-    held_as := coalesce(held_as, '');
-    IF OLD.provision_state <> NEW.provision_state THEN
-        status := provision_status(OLD.provision_state, NEW.provision_state);
-        types := types || ('baremetal.node.provision_set.' || status);
-        datas := datas || jsonb_strip_nulls(jsonb_build_object('previous_provision_state', OLD.provision_state, 'provision_state', NEW.provision_state,
-            'target_provision_state', nullif(NEW.target_provision_state, ''), 'last_error', CASE status WHEN 'error' THEN NEW.last_error END));
-    END IF;
-    IF OLD.power_state <> NEW.power_state AND held_as <> 'power' THEN -- of a power request the operation tells; the first reading is no change
-        types := types || CASE WHEN held_by IS NULL THEN 'baremetal.node.power_state_corrected.success' ELSE 'baremetal.node.power_set.end' END;
-        datas := datas || jsonb_build_object('from_power', OLD.power_state, 'power_state', NEW.power_state);
-    END IF;
-    IF OLD.maintenance <> NEW.maintenance OR NEW.maintenance AND (OLD.maintenance_reason, OLD.fault) IS DISTINCT FROM (NEW.maintenance_reason, NEW.fault) THEN
-        types := types || 'baremetal.node.maintenance_set.end'::text;
-        datas := datas || jsonb_strip_nulls(jsonb_build_object('maintenance', NEW.maintenance, 'maintenance_reason', NEW.maintenance_reason, 'fault', NEW.fault));
-    END IF;
-    IF OLD.console_enabled <> NEW.console_enabled THEN
-        types := types || 'baremetal.node.console_set.end'::text;
-        datas := datas || jsonb_build_object('console_enabled', NEW.console_enabled);
-    END IF;
-    IF changes <> '{}' THEN
-        types := types || 'baremetal.node.update.end'::text;
-        datas := datas || jsonb_build_object('changed', changes);
-    END IF;
-    IF types <> '{}' THEN
-        INSERT INTO events (type, node_uuid, node_name, operation_id, kind, data)
-        SELECT t.type, NEW.uuid, coalesce(NEW.name, ''), held_by, held_as, t.data FROM unnest(types, datas) AS t (type, data);
-    END IF;
-    RETURN NULL;
-END $$;
-
 CREATE FUNCTION tell_operation_accepted() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     INSERT INTO events (type, node_uuid, node_name, operation_id, kind, data)
@@ -1516,11 +1429,6 @@ END $$;
 -- +goose StatementEnd
 
 CREATE TRIGGER events_written AFTER INSERT ON events FOR EACH STATEMENT EXECUTE FUNCTION events_written();
-CREATE TRIGGER tell_changed AFTER UPDATE OF provision_state, power_state, maintenance, maintenance_reason, fault, console_enabled,
-        name, driver, interfaces, driver_info, properties, extra, instance_info, network_data, conductor_group,
-        resource_class, owner, lessee, description, shard, parent_node, chassis_uuid, instance_uuid, instance_name,
-        protected, retired, automated_clean, disable_power_off, raid_config, target_raid_config, traits
-    ON nodes FOR EACH ROW EXECUTE FUNCTION tell_node_changed();
 CREATE TRIGGER tell_accepted AFTER INSERT ON operations FOR EACH ROW EXECUTE FUNCTION tell_operation_accepted();
 CREATE TRIGGER tell_changed AFTER UPDATE OF phase, begun_at, ended_at, conductor, asked, decisions, paused, temporal_pause, waiting_for, stalled, steps
     ON operations FOR EACH ROW EXECUTE FUNCTION tell_operation_changed();
