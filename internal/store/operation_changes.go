@@ -20,7 +20,8 @@ import (
 // saved often and a claim has to be taken in one statement. A test compares both with the rules.
 
 // A number that is given (@id) was taken from the sequence before.
-const insertOperationSQL = `
+var insertOperationSQL = `
+WITH o AS (
 INSERT INTO operations AS o (id, node_id, node_uuid, node_name, kind, phase, requested_by, origin, target, power_target,
 	soft_timeout_ms, accepted_at, conductor_group, driver, steps, undo, retry_of, on_failure, in_maintenance, paused, model, image)
 OVERRIDING SYSTEM VALUE
@@ -28,26 +29,38 @@ SELECT @id, n.id, @node_uuid, @node_name, @kind, 'accepted', @requested_by, @ori
 	@soft_timeout_ms, clock_timestamp(), @conductor_group, @driver, @steps, @undo, nullif(@retry_of::bigint, 0),
 	coalesce(nullif(@on_failure, ''), 'fail'), @in_maintenance, @paused, node_model(n), image_key(n.instance_info)
   FROM nodes n WHERE n.id = @node_id
-RETURNING o.*`
+RETURNING o.*),
+` + acceptedSQL + `
+SELECT o.* FROM o`
+
+// acceptedSQL tells that the operations o were accepted, and of those that are to change the power, to which state.
+const acceptedSQL = `told AS (
+	INSERT INTO events (type, node_uuid, node_name, operation_id, kind, data)
+	SELECT t.type, o.node_uuid, o.node_name, o.id, o.kind, jsonb_strip_nulls(t.data)
+	  FROM o CROSS JOIN LATERAL (VALUES
+		(1, 'operation.accepted', jsonb_build_object('state', o.phase, 'requested_by', nullif(o.requested_by, ''), 'target', nullif(o.target, ''), 'retry_of', o.retry_of::text)),
+		(2, 'baremetal.node.power_set.start', jsonb_build_object('to_power', o.power_target))) AS t (nr, type, data)
+	 WHERE t.nr = 1 OR o.power_target <> '' ORDER BY o.id, t.nr)`
 
 // openUndosSQL opens an undo on each of these nodes, whose rows are locked. plan.FollowUp builds the
 // same operation for one node; a test compares the two. Only a node without an earlier failed try
 // gets a line in its history, so that repeated tries do not fill it.
-const openUndosSQL = `
-WITH opened AS (
+var openUndosSQL = `
+WITH o AS (
 	INSERT INTO operations (node_id, node_uuid, node_name, kind, phase, requested_by, origin, conductor_group, driver, steps, model, image)
 	SELECT n.id, n.uuid, coalesce(n.name, ''), @kind, 'accepted', @by, n.provision_state, n.conductor_group, n.driver, @steps, node_model(n), image_key(n.instance_info)
 	  FROM nodes n WHERE n.id = ANY (@ids) ORDER BY n.id
 	ON CONFLICT (node_id) WHERE ended_at IS NULL DO NOTHING
 	RETURNING *),
 tried AS (
-	UPDATE nodes n SET owed_tried_at = clock_timestamp(), owed_tries = n.owed_tries + 1 FROM opened WHERE n.id = opened.node_id),
-told AS (
+	UPDATE nodes n SET owed_tried_at = clock_timestamp(), owed_tries = n.owed_tries + 1 FROM o WHERE n.id = o.node_id),
+` + acceptedSQL + `,
+history AS (
 	INSERT INTO node_history (node_id, seq, event, event_type, username, operation_id)
-	SELECT opened.node_id, 1 + (SELECT coalesce(max(h.seq), 0) FROM node_history h WHERE h.node_id = opened.node_id),
-		'undo accepted', @type, @by, opened.id
-	  FROM opened JOIN nodes n ON n.id = opened.node_id WHERE n.owed_error IS NULL)
-SELECT o.* FROM opened o ORDER BY o.id`
+	SELECT o.node_id, 1 + (SELECT coalesce(max(h.seq), 0) FROM node_history h WHERE h.node_id = o.node_id),
+		'undo accepted', @type, @by, o.id
+	  FROM o JOIN nodes n ON n.id = o.node_id WHERE n.owed_error IS NULL)
+SELECT o.* FROM o ORDER BY o.id`
 
 const beginSQL = `
 UPDATE operations o SET run_id = @run, begun_at = coalesce(o.begun_at, clock_timestamp()),

@@ -1329,18 +1329,6 @@ BEGIN
     RETURN NULL;
 END $$;
 
-CREATE FUNCTION tell_operation_accepted() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-    INSERT INTO events (type, node_uuid, node_name, operation_id, kind, data)
-    VALUES ('operation.accepted', NEW.node_uuid, NEW.node_name, NEW.id, NEW.kind, jsonb_strip_nulls(jsonb_build_object(
-        'state', operation_state(NEW), 'requested_by', nullif(NEW.requested_by, ''), 'target', nullif(NEW.target, ''), 'retry_of', NEW.retry_of::text)));
-    IF NEW.power_target <> '' THEN
-        INSERT INTO events (type, node_uuid, node_name, operation_id, kind, data)
-        VALUES ('baremetal.node.power_set.start', NEW.node_uuid, NEW.node_name, NEW.id, NEW.kind, jsonb_build_object('to_power', NEW.power_target));
-    END IF;
-    RETURN NULL;
-END $$;
-
 -- Writes an event for each thing that has happened to an operation between two versions of its row, also for each step that was begun,
 -- begun again, has failed or is over. Arguments of steps are not part of it, because they may be secrets. All are written by one
 -- statement, because each statement costs a deploy more than the event itself.
@@ -1429,7 +1417,6 @@ END $$;
 -- +goose StatementEnd
 
 CREATE TRIGGER events_written AFTER INSERT ON events FOR EACH STATEMENT EXECUTE FUNCTION events_written();
-CREATE TRIGGER tell_accepted AFTER INSERT ON operations FOR EACH ROW EXECUTE FUNCTION tell_operation_accepted();
 CREATE TRIGGER tell_changed AFTER UPDATE OF phase, begun_at, ended_at, conductor, asked, decisions, paused, temporal_pause, waiting_for, stalled, steps
     ON operations FOR EACH ROW EXECUTE FUNCTION tell_operation_changed();
 
