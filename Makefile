@@ -90,7 +90,7 @@ chaos-guards: build ## remove one guard after the other in a copy, and check tha
 .PHONY: quirks
 quirks: ## take out, one after the other, what the driver does for BMCs that are different, and check that its tests fail
 	go test -count 1 -timeout 30m -v ./internal/bmc/redfish -run '^TestEveryRowOfTheTableOfQuirksIsNeeded$$' $(TEST_FLAGS)
-	go test -count 1 -timeout 60m -v ./test/quirks $(TEST_FLAGS) -all
+	go test -count 1 -timeout 60m -parallel 8 -v ./test/quirks $(TEST_FLAGS) -all
 
 .PHONY: fuzz
 fuzz: ## talk to BMCs whose answers are spoiled, for FUZZ_TIME (10m)
