@@ -111,7 +111,7 @@ ramdisk: ## build a ramdisk from Debian's packages, as an ISO and more, in bin/r
 .PHONY: pictures
 pictures: build ## use Temporal's UI in headless Chromium, check what each click does, and write docs/pictures
 	@command -v chromium chromium-browser google-chrome >/dev/null || apt-get install --yes chromium fonts-dejavu-core
-	go test -C test/pictures -count 1 -timeout 20m $(TEST_FLAGS) ./... -out ../../docs/pictures
+	TEMPER_TEST_PROGRAMS=$(CURDIR)/bin go test -C test/pictures -count 1 -timeout 20m $(TEST_FLAGS) ./... -out ../../docs/pictures
 
 .PHONY: tools
 tools:

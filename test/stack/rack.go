@@ -24,11 +24,16 @@ func (s *Stack) Digest(ctx context.Context) (string, error) {
 	return f[0], nil
 }
 
-// SetImage makes a node deploy the rack's disk image, checked by a sha256.
-func (s *Stack) SetImage(ctx context.Context, uuid, digest string) error {
-	return s.Call(ctx, http.MethodPatch, "/v1/nodes/"+uuid, []map[string]any{{"op": "replace", "path": "/instance_info", "value": map[string]any{
+// Image returns the instance_info of a node that deploys the rack's disk image, checked by a sha256.
+func (s *Stack) Image(digest string) map[string]any {
+	return map[string]any{
 		"image_source": s.RackURL + "/images/disk.raw", "image_os_hash_algo": "sha256", "image_os_hash_value": digest, "image_disk_format": "raw",
-	}}}, nil)
+	}
+}
+
+// SetImage makes a node deploy the rack's disk image, checked by a sha256.
+func (s *Stack) SetImage(ctx context.Context, id, digest string) error {
+	return s.Set(ctx, id, map[string]any{"instance_info": s.Image(digest)})
 }
 
 // Faults sets the faults of all servers.
