@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -42,12 +43,13 @@ type Stack struct {
 
 const (
 	readyWithin = 3 * time.Minute
-	stopWithin  = 30 * time.Second
+	stopWithin  = time.Minute
 )
 
 // Config says what is started.
 type Config struct {
 	Temper   string   // the program; temporal-dev is beside it
+	Dir      string   // "" = a fresh folder; else one that is empty
 	Settings string   // YAML, for all roles
 	Args     []string // of temper dev, besides --data, --listen and --config
 	Env      []string // added to this process's environment, less its variables for Temper
@@ -61,9 +63,11 @@ func Start(ctx context.Context, temper, settings string, args ...string) (*Stack
 
 // Start runs it in a fresh folder and waits until it is ready.
 func (c Config) Start(ctx context.Context) (*Stack, error) {
-	dir, err := os.MkdirTemp("", "temper-stack-")
-	if err != nil {
-		return nil, err
+	dir, err := c.Dir, error(nil)
+	if dir == "" {
+		if dir, err = os.MkdirTemp("", "temper-stack-"); err != nil {
+			return nil, err
+		}
 	}
 	// If this is root, PostgreSQL runs as another user, who must be able to reach its data.
 	if err := os.Chmod(dir, 0o755); err != nil {
@@ -108,13 +112,39 @@ func (s *Stack) Read() error {
 	return nil
 }
 
+// PID returns the present pid of a process; 0 = it does not run. It changes nothing in s.
+func (s *Stack) PID(name string) int {
+	i, err := devfile.ReadInfo(s.infoFile())
+	if err != nil {
+		return 0
+	}
+	for _, p := range i.Processes {
+		if p.Name == name {
+			return p.Pid
+		}
+	}
+	return 0
+}
+
 // Role starts one more process of temper that joins the stack; name is also that of its log. The caller must stop it.
 func (s *Stack) Role(ctx context.Context, role, name string, env []string, args ...string) (*dev.Running, error) {
+	return s.Begin(ctx, role, filepath.Join(s.data(), devfile.SettingsFile), name, env, args...)
+}
+
+// Begin is Role with another file of settings.
+func (s *Stack) Begin(ctx context.Context, role, settings, name string, env []string, args ...string) (*dev.Running, error) {
 	ready := filepath.Join(s.Dir, name+".ready")
 	return dev.Command{
 		Path: s.temper, Env: environ(env), LogFile: s.Log(name), ReadyFile: ready,
-		Args: append([]string{role, "--config", filepath.Join(s.data(), devfile.SettingsFile), "--ready-file", ready}, args...),
+		Args: append([]string{role, "--config", settings, "--ready-file", ready}, args...),
 	}.Run(ctx)
+}
+
+// Command returns a command line of temper that asks the stack's API.
+func (s *Stack) Command(ctx context.Context, args ...string) *exec.Cmd {
+	c := exec.CommandContext(ctx, s.temper, args...)
+	c.Env = environ([]string{"TEMPER_API_URL=" + s.APIURL})
+	return c
 }
 
 // Log returns the file of a process's log.

@@ -55,7 +55,7 @@ func (s *stack) stops(t *testing.T, name string) (goOn func()) {
 	var all []int
 	for stopped := map[int]bool{}; ; { // processes that are started meanwhile are stopped in the next round
 		more := 0
-		for _, pid := range testenv.Family(t, s.pid(name)) {
+		for _, pid := range testenv.Family(t, s.PID(name)) {
 			if !stopped[pid] {
 				stopped[pid], all, more = true, append(all, pid), more+1
 				_ = syscall.Kill(pid, syscall.SIGSTOP) // it may have ended
@@ -126,7 +126,7 @@ func TestAGapExpiresNobody(t *testing.T) {
 	for time.Since(away) < time.Minute {
 		a, err := s.ask(http.MethodGet, "/v1/nodes/"+nodes[0].uuid, nil)
 		require.NoError(t, err)
-		require.Equal(t, http.StatusServiceUnavailable, a.status, "%s", a.words())
+		require.Equal(t, http.StatusServiceUnavailable, a.Status, "%s", a.Words())
 	}
 	wake()
 	goOn()
@@ -145,7 +145,7 @@ func TestAGapExpiresNobody(t *testing.T) {
 		ticks(t, db, 1)
 		require.Equal(t, after, whatIsDecided(t, db), "the clock by %s", by)
 	}
-	log, err := os.ReadFile(s.log("orchestrator"))
+	log, err := os.ReadFile(s.Log("orchestrator"))
 	require.NoError(t, err)
 	require.NotContains(t, string(log), `"a conductor left the ring"`)
 	for _, n := range nodes {

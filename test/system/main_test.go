@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 	}
 	sweep()
 	code := m.Run()
-	if err := shared.stop(); err != nil {
+	if err := stopShared(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		code = max(code, 1)
 	}
@@ -54,9 +54,9 @@ func sweep() {
 	}
 }
 
-// programs returns the folder with temper and temporal-dev.
-var programs = sync.OnceValues(func() (string, error) {
+// temper returns the path of the program.
+var temper = sync.OnceValues(func() (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 	defer cancel()
-	return stacks.Programs(ctx, "../..")
+	return stacks.Temper(ctx, stacks.Root)
 })
