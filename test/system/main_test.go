@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"sync"
@@ -30,6 +31,11 @@ func TestMain(m *testing.M) {
 		}
 	}
 	sweep()
+	// Collecting garbage less often costs memory, of which there is more than processor time.
+	debug.SetGCPercent(400)
+	if err := os.Setenv("GOGC", "400"); err != nil { // for the processes of the stacks
+		panic(err)
+	}
 	code := m.Run()
 	if err := stopShared(); err != nil {
 		fmt.Fprintln(os.Stderr, err)

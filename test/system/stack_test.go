@@ -46,7 +46,7 @@ const (
 	patience = 90 * time.Second
 	// slack is what a busy machine may add to a promised time: the promise shows in `make bench` and the crash matrix.
 	slack = 20 * time.Second
-	// look is how often to look for what stays once it is there, and glimpse how often for what passes.
+	// look is how often to look for what stays once it is there, at most, and glimpse how often for what passes.
 	look    = 250 * time.Millisecond
 	glimpse = 100 * time.Millisecond
 )
@@ -168,29 +168,31 @@ func (s *stack) awaitReady(t *testing.T) {
 	}, patience, look, "the API is not ready")
 }
 
-// eventually waits until cond returns nil, and fails with its last error.
+// eventually waits until cond returns nil, and fails with its last error. The longer it has waited, the less often it looks.
 func eventually(t *testing.T, within time.Duration, cond func() error) {
 	t.Helper()
-	waits(t, within, look, cond)
+	wait(t, within, time.Second, cond)
 }
 
 // catches is eventually for what may pass.
 func catches(t *testing.T, within time.Duration, cond func() error) {
 	t.Helper()
-	waits(t, within, glimpse, cond)
+	wait(t, within, glimpse, cond)
 }
 
-func waits(t *testing.T, within, every time.Duration, cond func() error) {
+// wait looks every tenth of the time that it has waited, but at least every longest.
+func wait(t *testing.T, within, longest time.Duration, cond func() error) {
 	t.Helper()
-	began := time.Now()
-	for tick := time.Tick(every); ; <-tick {
+	for began := time.Now(); ; {
 		err := cond()
-		if time.Since(began) > within {
+		waited := time.Since(began)
+		if waited > within {
 			t.Fatalf("after %s: %v", within, err)
 		}
 		if err == nil {
 			return
 		}
+		<-time.After(min(max(waited/10, look), longest))
 	}
 }
 

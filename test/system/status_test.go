@@ -81,7 +81,8 @@ func (s *stack) run(t *testing.T, args ...string) (code int, out string) {
 // broken waits until this part is broken, or none if it is "". Each answer on the way comes in time.
 func (s *stack) broken(t *testing.T, part string) (now *status) {
 	t.Helper()
-	for began := time.Now(); ; {
+	tick := time.Tick(look)
+	for began := time.Now(); ; <-tick {
 		if now = s.status(t); part == "" && now.OK || slices.Contains(now.Broken, part) {
 			return now
 		}

@@ -80,7 +80,7 @@ func TestAWatchGoesOnAfterOutages(t *testing.T) {
 	n.image(l.url+"/slow.raw", l.sha256)
 	id := n.provision("active", nil)
 	n.writing(l)
-	w := s.watch(t, id, "--every", "20ms")
+	w := s.watch(t, id, "--every", "100ms")
 	w.says(t, 1, "deploy "+id+" running")
 
 	eventually(t, patience, func() error { // until it was away at the moment of a look
