@@ -1,17 +1,12 @@
 package stack
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"sync"
 	"time"
 )
-
-var web = &http.Client{Timeout: 60 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 128, MaxConnsPerHost: 128}}
 
 // Refused is the error for an answer that is not 2xx.
 type Refused struct {
@@ -29,36 +24,17 @@ func (s *Stack) Call(ctx context.Context, method, path string, body, out any) er
 
 // Ask is Call, and returns the header of the answer.
 func (s *Stack) Ask(ctx context.Context, method, path string, body, out any) (http.Header, error) {
-	var r io.Reader
-	if body != nil {
-		b, err := json.Marshal(body)
-		if err != nil {
-			return nil, err
-		}
-		r = bytes.NewReader(b)
-	}
-	req, err := http.NewRequestWithContext(ctx, method, s.APIURL+path, r)
+	a, err := s.Send(ctx, method, path, body)
 	if err != nil {
 		return nil, err
 	}
-	req.Header.Set("X-OpenStack-Ironic-API-Version", "1.114")
-	req.Header.Set("Content-Type", "application/json")
-	res, err := web.Do(req)
-	if err != nil {
-		return nil, err
+	if a.Status >= http.StatusMultipleChoices {
+		return nil, &Refused{Status: a.Status, words: fmt.Sprintf("%s %s: %d %s: %.1000s", method, path, a.Status, http.StatusText(a.Status), a.Body)}
 	}
-	defer res.Body.Close()
-	b, err := io.ReadAll(io.LimitReader(res.Body, 64<<20))
-	if err != nil {
-		return nil, err
+	if out == nil || len(a.Body) == 0 {
+		return a.Header, nil
 	}
-	if res.StatusCode >= 300 {
-		return nil, &Refused{Status: res.StatusCode, words: fmt.Sprintf("%s %s: %s: %.1000s", method, path, res.Status, b)}
-	}
-	if out == nil || len(b) == 0 {
-		return res.Header, nil
-	}
-	return res.Header, json.Unmarshal(b, out)
+	return a.Header, a.Decode(out)
 }
 
 // Node is a node as the API shows it.

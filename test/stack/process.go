@@ -117,3 +117,12 @@ func family(pid int) ([]int, error) {
 	}
 	return out, err
 }
+
+// PID returns the present pid of a process, by its name; 0 = it does not run.
+func (s *Stack) PID(name string) int {
+	p, err := s.Process(name)
+	if err != nil {
+		return 0
+	}
+	return p.PID
+}

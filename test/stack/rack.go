@@ -1,11 +1,9 @@
 package stack
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"strings"
 	"time"
@@ -76,6 +74,7 @@ type Server struct {
 	Password string   `json:"redfish_password"`
 	VerifyCA any      `json:"redfish_verify_ca"`
 	MACs     []string `json:"macs"`
+	Persona  string   `json:"persona"`
 
 	Powered      bool      `json:"powered"`
 	BootedFrom   string    `json:"booted_from"`
@@ -87,6 +86,11 @@ type Server struct {
 	AgentBoots   int       `json:"agent_boots"`
 	Lookups      int       `json:"lookups"`
 	DiskSHA256   string    `json:"disk_sha256"`
+
+	Sessions          int    `json:"sessions"`
+	Heartbeats        int    `json:"heartbeats"`
+	BadLogins         int    `json:"bad_logins"`
+	ConfigDriveSHA256 string `json:"config_drive_sha256"`
 }
 
 // Action is a request to change a server's power.
@@ -129,26 +133,9 @@ func (s *Stack) readRack(ctx context.Context, path string, into any) error {
 }
 
 func (s *Stack) rack(ctx context.Context, method, path string, body any) ([]byte, error) {
-	var r io.Reader
-	if body != nil {
-		b, err := json.Marshal(body)
-		if err != nil {
-			return nil, err
-		}
-		r = bytes.NewReader(b)
+	a, err := Request(ctx, method, s.RackURL+path, body, nil)
+	if err == nil && a.Status >= http.StatusMultipleChoices {
+		err = fmt.Errorf("%s %s: %d: %.300s", method, path, a.Status, a.Body)
 	}
-	req, err := http.NewRequestWithContext(ctx, method, s.RackURL+path, r)
-	if err != nil {
-		return nil, err
-	}
-	res, err := web.Do(req)
-	if err != nil {
-		return nil, err
-	}
-	defer res.Body.Close()
-	b, err := io.ReadAll(io.LimitReader(res.Body, 64<<20))
-	if err == nil && res.StatusCode >= 300 {
-		err = fmt.Errorf("%s %s: %s: %.300s", method, path, res.Status, b)
-	}
-	return b, err
+	return a.Body, err
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -41,10 +42,10 @@ const (
 // Config says what is started.
 type Config struct {
 	Temper   string   // the program; temporal-dev is beside it
+	Dir      string   // where a stack has run before, or which is empty or not there; "" = a new folder
 	Settings string   // YAML, for all roles
 	Args     []string // of temper dev, besides --data, --listen and --config
 	Env      []string // as of Environ
-	Dir      string   // where a stack has run before, or which is empty or not there. Default: a new folder
 }
 
 // Start runs `temper dev` with settings in a fresh folder and waits until
@@ -124,11 +125,23 @@ func (s *Stack) Dev() *dev.Running { return s.dev }
 
 // Role starts one more process of temper that joins the stack; name is also that of its log. The caller must stop it.
 func (s *Stack) Role(ctx context.Context, role, name string, env []string, args ...string) (*dev.Running, error) {
+	return s.Begin(ctx, role, filepath.Join(s.data, devfile.SettingsFile), name, env, args...)
+}
+
+// Begin is Role with another file of settings.
+func (s *Stack) Begin(ctx context.Context, role, settings, name string, env []string, args ...string) (*dev.Running, error) {
 	ready := filepath.Join(s.Dir, name+".ready")
 	return dev.Command{
 		Path: s.temper, Env: Environ(env...), LogFile: s.Log(name), ReadyFile: ready,
-		Args: append([]string{role, "--config", filepath.Join(s.data, devfile.SettingsFile), "--ready-file", ready}, args...),
+		Args: append([]string{role, "--config", settings, "--ready-file", ready}, args...),
 	}.Run(ctx)
+}
+
+// Command returns a command line of temper that asks the stack's API.
+func (s *Stack) Command(ctx context.Context, args ...string) *exec.Cmd {
+	c := exec.CommandContext(ctx, s.temper, args...)
+	c.Env = Environ("TEMPER_API_URL=" + s.APIURL)
+	return c
 }
 
 // Log returns the file of a process's log.
