@@ -9,7 +9,6 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
-	"go.temper.dev/temper/internal/testenv"
 )
 
 // inTheMiddle stops reconciliations in their middle, when they have read which conductors are alive and are about to read the
