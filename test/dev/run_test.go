@@ -45,8 +45,14 @@ func start(t *testing.T, data string, args ...string) *stack {
 	t.Helper()
 	bin, err := programs()
 	require.NoError(t, err)
+	return startProgram(t, filepath.Join(bin, "temper"), data, args...)
+}
+
+// startProgram is start with another temper.
+func startProgram(t *testing.T, temper, data string, args ...string) *stack {
+	t.Helper()
 	s := &stack{t: t, data: data, out: &safeBuffer{}, done: make(chan struct{})}
-	s.cmd = exec.Command(filepath.Join(bin, "temper"), append([]string{"dev", "--data", data}, args...)...)
+	s.cmd = exec.Command(temper, append([]string{"dev", "--data", data}, args...)...)
 	s.cmd.Stdout, s.cmd.Stderr = s.out, s.out
 	s.cmd.Env = environ()
 	require.NoError(t, s.cmd.Start())
