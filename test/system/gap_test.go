@@ -8,7 +8,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
-
 )
 
 // inTheMiddle stops reconciliations in their middle, when they have read which conductors are alive and are about to read the
