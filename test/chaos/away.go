@@ -73,7 +73,7 @@ func refusedWith503(err error) bool {
 
 // untried judges that the refused requests have changed nothing.
 func (r *round) untried(ctx context.Context) error {
-	open, err := r.open(ctx)
+	open, err := r.Open(ctx)
 	if err != nil {
 		return err
 	}
@@ -81,8 +81,8 @@ func (r *round) untried(ctx context.Context) error {
 		return fmt.Errorf("what was refused is done: %v", open)
 	}
 	return each(r.subjects(), func(i int, s *subject) error {
-		n, err := r.now(ctx, s)
-		if err == nil && (n.State != r.trials[i].k.from || n.Reservation != "") {
+		n, err := r.Show(ctx, s.uuid)
+		if err == nil && (n.State != string(r.trials[i].k.from) || n.Reservation != "") {
 			err = fmt.Errorf("%s: the node is %q, held by %q", r.trials[i].point, n.State, n.Reservation)
 		}
 		return err
@@ -94,7 +94,7 @@ func (r *round) insist(ctx context.Context) error {
 	return each(r.subjects(), func(i int, s *subject) error {
 		t := r.trials[i]
 		var other error // an error other than 503
-		err := await(ctx, patience, func() (err error) {
+		err := stack.Await(ctx, patience, func() (err error) {
 			if t.id, err = r.ask(ctx, s, t.k); err != nil && !refusedWith503(err) {
 				other, err = err, nil
 			}

@@ -2,10 +2,8 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 	"testing"
 	"time"
@@ -14,7 +12,6 @@ import (
 
 	"go.temper.dev/temper/internal/chaos"
 	"go.temper.dev/temper/internal/node"
-	"go.temper.dev/temper/internal/pgserver"
 	"go.temper.dev/temper/test/stack"
 )
 
@@ -84,12 +81,10 @@ func TestAPartOfTheMatrixHolds(t *testing.T) {
 
 // built returns the program that is built for the matrix, and a context for a part of the matrix.
 func built(t *testing.T) (context.Context, string) {
-	if _, err := pgserver.Find(); errors.Is(err, pgserver.ErrNotFound) && os.Getenv("TEMPER_TEST_REQUIRE") == "" {
-		t.Skip(err)
-	}
+	stack.RequirePostgres(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Minute)
 	t.Cleanup(cancel)
-	temper, err := stack.Build(ctx, "../..", t.TempDir(), "chaos")
+	temper, err := stack.Build(ctx, stack.Root, t.TempDir(), "chaos")
 	require.NoError(t, err)
 	return ctx, temper
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"go.temper.dev/temper/internal/chaos"
+	"go.temper.dev/temper/test/stack"
 	"go.temper.dev/temper/test/valve"
 )
 
@@ -124,7 +125,7 @@ func (r *round) freeze(ctx context.Context) error {
 	}
 	r.happen()
 	err = errors.Join(r.taken(ctx, elsewhere), r.victim.release(), r.victim.signal(syscall.SIGCONT))
-	err = errors.Join(err, await(ctx, 20*time.Second, func() error {
+	err = errors.Join(err, stack.Await(ctx, 20*time.Second, func() error {
 		lost, err := r.victim.lost(ctx)
 		if err == nil && lost == 0 {
 			err = fmt.Errorf("%s was refused nothing when it came back", r.victim.name)
@@ -174,8 +175,8 @@ func (r *round) cut(ctx context.Context, service string) error {
 
 // allWait waits until every operation says that it waits for something.
 func (r *round) allWait(ctx context.Context, what string) error {
-	return await(ctx, time.Minute, func() error {
-		open, err := r.open(ctx)
+	return stack.Await(ctx, time.Minute, func() error {
+		open, err := r.Open(ctx)
 		if err != nil {
 			return err
 		}

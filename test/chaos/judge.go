@@ -123,9 +123,9 @@ func sameEffects(ctx context.Context, l *lab, t *trial) error {
 
 // compare compares power requests, commands and the state of the server with those of an undisturbed operation.
 func (l *lab) compare(ctx context.Context, t *trial, what string, power func(calm) []string) error {
-	o, err := l.operation(ctx, t.id)
+	o, err := l.Operation(ctx, t.id)
 	if err == nil {
-		err = o.blamed()
+		err = blamed(o)
 	}
 	if err != nil {
 		return err
@@ -157,7 +157,7 @@ func (l *lab) compare(ctx context.Context, t *trial, what string, power func(cal
 // atMostOnce judges a restart of a server, or an NMI. Its effect can't be read back, so a conductor that finds that one was
 // about to be sent does not send it again.
 func (l *lab) atMostOnce(ctx context.Context, t *trial) error {
-	n, err := l.now(ctx, t.s)
+	n, err := l.Show(ctx, t.s.uuid)
 	if err != nil {
 		return err
 	}
@@ -171,7 +171,7 @@ func (l *lab) atMostOnce(ctx context.Context, t *trial) error {
 		return fmt.Errorf("its outcome is unknown, and nothing was about to be sent: the node says %q", n.LastError)
 	case !slices.Equal(requests, may) && (t.Name != chaos.Request || len(requests) > 0):
 		return fmt.Errorf("power requests %v, and undisturbed %v", requests, may)
-	case n.State != t.k.to || n.Reservation != "" || n.TargetPower != "":
+	case n.State != string(t.k.to) || n.Reservation != "" || n.TargetPower != "":
 		return fmt.Errorf("the node is %q, held by %q, its target power state is %q", n.State, n.Reservation, n.TargetPower)
 	case t.k.power != "" && !unknown(n.LastError):
 		return fmt.Errorf("the node says %q", n.LastError)
@@ -193,11 +193,11 @@ func (l *lab) becomesAsAsked(ctx context.Context, t *trial) (sv stack.Server, er
 // asAsked checks that the operation has ended as requested and that nothing holds the node. It reads the server after both,
 // because before that the operation might still have been running.
 func (l *lab) asAsked(ctx context.Context, t *trial) (sv stack.Server, err error) {
-	o, err := l.operation(ctx, t.id)
+	o, err := l.Operation(ctx, t.id)
 	if err != nil {
 		return sv, err
 	}
-	n, err := l.now(ctx, t.s)
+	n, err := l.Show(ctx, t.s.uuid)
 	if err != nil {
 		return sv, err
 	}
@@ -208,7 +208,7 @@ func (l *lab) asAsked(ctx context.Context, t *trial) (sv stack.Server, err error
 	if o.Outcome != string(node.Succeeded) {
 		wrong = append(wrong, "it did not succeed")
 	}
-	if n.State != t.k.to {
+	if n.State != string(t.k.to) {
 		wrong = append(wrong, fmt.Sprintf("the node is %q, not %q", n.State, t.k.to))
 	}
 	if n.Reservation != "" || n.TargetPower != "" {

@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -117,43 +116,9 @@ func (l *lab) enroll(ctx context.Context, s *subject) error {
 	if err != nil {
 		return err
 	}
-	var made shown
-	err = l.Call(ctx, http.MethodPost, "/v1/nodes", map[string]any{
-		"driver": "redfish", "resource_class": "baremetal", "automated_clean": false, "conductor_group": l.group, "rescue_interface": "agent",
-		"driver_info": map[string]any{
-			"redfish_address": sv.Address, "redfish_system_id": sv.System, "redfish_username": sv.Username,
-			"redfish_password": sv.Password, "redfish_verify_ca": sv.VerifyCA, "deploy_iso": l.RackURL + "/images/deploy.iso",
-		},
-	}, &made)
-	if err != nil {
-		return err
-	}
+	made, err := l.Enroll(ctx, sv, map[string]any{"automated_clean": false, "conductor_group": l.group, "rescue_interface": "agent"})
 	s.uuid, s.group = made.UUID, l.group
-	for _, mac := range sv.MACs {
-		if err := l.Call(ctx, http.MethodPost, "/v1/ports", map[string]any{"node_uuid": s.uuid, "address": mac}, nil); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// shown is a node as the API shows it.
-type shown struct {
-	UUID        string         `json:"uuid"`
-	State       node.State     `json:"provision_state"`
-	Power       string         `json:"power_state"`
-	TargetPower string         `json:"target_power_state"`
-	Reservation string         `json:"reservation"`
-	LastError   string         `json:"last_error"`
-	Maintenance bool           `json:"maintenance"`
-	Reason      string         `json:"maintenance_reason"`
-	NeverOff    bool           `json:"disable_power_off"`
-	Internal    map[string]any `json:"driver_internal_info"`
-}
-
-func (l *lab) now(ctx context.Context, s *subject) (shown, error) {
-	var n shown
-	return n, l.Call(ctx, http.MethodGet, "/v1/nodes/"+s.uuid, nil, &n)
+	return err
 }
 
 // next returns the verb that brings a node nearer to the state aim, on the shortest way.
@@ -196,28 +161,29 @@ func (l *lab) ready(ctx context.Context, s *subject, k kind) error {
 	}
 	if s.group != l.group {
 		// What an operation of an earlier row left may be undone just now, which refuses the move.
-		if err := await(ctx, patience, func() error { return l.move(ctx, s, l.group) }); err != nil {
+		if err := stack.Await(ctx, patience, func() error { return l.move(ctx, s, l.group) }); err != nil {
 			return err
 		}
 	}
-	if err := await(ctx, patience, func() error { return l.settled(ctx, s) }); err != nil {
+	if err := stack.Await(ctx, patience, func() error { return l.settled(ctx, s) }); err != nil {
 		return err
 	}
 	if err := l.usedUp(ctx, s); err != nil {
 		return err
 	}
 	for range 8 {
-		n, err := l.now(ctx, s)
+		n, err := l.Show(ctx, s.uuid)
 		if err == nil && n.NeverOff {
-			err = l.patch(ctx, s, map[string]any{"disable_power_off": false})
+			err = l.Set(ctx, s.uuid, map[string]any{"disable_power_off": false})
 		}
 		if err != nil {
 			return err
 		}
-		if n.State == k.from {
+		at := node.State(n.State)
+		if at == k.from {
 			break
 		}
-		if k.from == node.Enroll && (n.State == node.Manageable || n.State == node.Available) {
+		if k.from == node.Enroll && (at == node.Manageable || at == node.Available) {
 			if err := l.enroll(ctx, s); err != nil {
 				return err
 			}
@@ -227,7 +193,7 @@ func (l *lab) ready(ctx context.Context, s *subject, k kind) error {
 		if aim == node.Enroll {
 			aim = node.Manageable
 		}
-		if err := l.step(ctx, s, n, next(n.State, aim)); err != nil {
+		if err := l.step(ctx, s, n, next(at, aim)); err != nil {
 			return err
 		}
 	}
@@ -241,18 +207,18 @@ func (l *lab) ready(ctx context.Context, s *subject, k kind) error {
 	if k.column == node.KindInspect { // the inspect interface can't be changed in other states
 		edits["inspect_interface"] = k.inspector()
 	}
-	return l.patch(ctx, s, edits)
+	return l.Set(ctx, s.uuid, edits)
 }
 
-func (l *lab) step(ctx context.Context, s *subject, n shown, verb string) error {
+func (l *lab) step(ctx context.Context, s *subject, n stack.Node, verb string) error {
 	if verb == "" {
 		return fmt.Errorf("node %s (%s) is %q: no way on from there: %s", s.uuid, s.server, n.State, n.LastError)
 	}
 	edits := map[string]any{"automated_clean": false}
 	if verb == "active" {
-		edits["instance_info"] = l.image()
+		edits["instance_info"] = l.Image(l.digest)
 	}
-	if err := l.patch(ctx, s, edits); err != nil {
+	if err := l.Set(ctx, s.uuid, edits); err != nil {
 		return err
 	}
 	id, err := l.ask(ctx, s, kind{verb: verb})
@@ -266,24 +232,10 @@ func (l *lab) step(ctx context.Context, s *subject, n shown, verb string) error 
 	return err
 }
 
-func (l *lab) image() map[string]any {
-	return map[string]any{
-		"image_source": l.RackURL + "/images/disk.raw", "image_os_hash_algo": "sha256", "image_os_hash_value": l.digest, "image_disk_format": "raw",
-	}
-}
-
-func (l *lab) patch(ctx context.Context, s *subject, fields map[string]any) error {
-	var edits []map[string]any
-	for _, name := range slices.Sorted(maps.Keys(fields)) {
-		edits = append(edits, map[string]any{"op": "add", "path": "/" + name, "value": fields[name]})
-	}
-	return l.Call(ctx, http.MethodPatch, "/v1/nodes/"+s.uuid, edits, nil)
-}
-
 // settled fails while an operation holds a subject, or while it owes an undo, for which reconciliation opens an operation as
 // soon as a conductor covers the node.
 func (l *lab) settled(ctx context.Context, s *subject) error {
-	n, err := l.now(ctx, s)
+	n, err := l.Show(ctx, s.uuid)
 	if err == nil && (n.Internal["temper_owed"] != nil || n.Reservation != "") {
 		err = fmt.Errorf("%s owes %v and is held by %q", s.server, n.Internal["temper_owed"], n.Reservation)
 	}
@@ -292,7 +244,7 @@ func (l *lab) settled(ctx context.Context, s *subject) error {
 
 // move puts a subject into another conductor group.
 func (l *lab) move(ctx context.Context, s *subject, group string) error {
-	err := l.patch(ctx, s, map[string]any{"conductor_group": group})
+	err := l.Set(ctx, s.uuid, map[string]any{"conductor_group": group})
 	if err == nil {
 		s.group = group
 	}
@@ -310,7 +262,7 @@ func (l *lab) usedUp(ctx context.Context, s *subject) error {
 			return err
 		}
 	}
-	return await(ctx, patience, func() error {
+	return stack.Await(ctx, patience, func() error {
 		sv, err := l.Server(ctx, s.server)
 		if err == nil && sv.BootOverride != "" {
 			err = fmt.Errorf("the boot override of %s is %q", s.server, sv.BootOverride)

@@ -1,6 +1,10 @@
 package main
 
-import "context"
+import (
+	"context"
+
+	"go.temper.dev/temper/test/stack"
+)
 
 // missed is the error of a case that was right but exceeded a time limit, as may happen on a busy machine.
 type missed struct{ why error }
@@ -36,4 +40,4 @@ func limit(err error) error {
 
 // becomes waits until an operation that has ended is shown as it must be. What is shown lags behind, the more so on a busy
 // machine. If it is not as it must be even then, the case is wrong, not late.
-func becomes(ctx context.Context, cond func() error) error { return await(ctx, patience, cond) }
+func becomes(ctx context.Context, cond func() error) error { return stack.Await(ctx, patience, cond) }

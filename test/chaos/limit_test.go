@@ -53,7 +53,7 @@ func TestAServerIsJudgedByWhatItIsAfterItsOperation(t *testing.T) {
 		switch {
 		case strings.Contains(r.URL.Path, "/operations/"):
 			over.Store(looks.Add(1) > 2)
-			o := operation{ID: "1", State: "running"}
+			o := stack.Operation{ID: "1", State: "running"}
 			if over.Load() {
 				o.State, o.Outcome = "ended", string(node.Succeeded)
 			}
@@ -62,7 +62,7 @@ func TestAServerIsJudgedByWhatItIsAfterItsOperation(t *testing.T) {
 			out = map[string]any{"powered": over.Load()}
 		default:
 			power := map[bool]string{true: "power on", false: "power off"}[over.Load()]
-			out = shown{State: k.to, Power: power}
+			out = stack.Node{State: string(k.to), Power: power}
 		}
 		_ = json.NewEncoder(w).Encode(out)
 	}))

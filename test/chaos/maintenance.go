@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"go.temper.dev/temper/internal/chaos"
+	"go.temper.dev/temper/test/stack"
 )
 
 var maintenanceRows = []row{
@@ -71,8 +72,8 @@ func (r *round) maintenance(ctx context.Context, method string) error {
 
 // paused waits until every open operation is in the state paused.
 func (r *round) paused(ctx context.Context) error {
-	return await(ctx, patience, func() error {
-		open, err := r.open(ctx)
+	return stack.Await(ctx, patience, func() error {
+		open, err := r.Open(ctx)
 		if err != nil {
 			return err
 		}

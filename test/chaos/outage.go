@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/test/stack"
 )
 
 // hasty is a conductor group with a short wait_for_conductor.
@@ -157,7 +158,7 @@ func (r *round) given(ctx context.Context) error {
 	}
 	err := each(r.subjects(), func(i int, _ *subject) error {
 		t := r.trials[i]
-		o, err := r.operation(ctx, t.id)
+		o, err := r.Operation(ctx, t.id)
 		if err != nil {
 			return err
 		}
@@ -203,32 +204,22 @@ func (r *round) alone(ctx context.Context, steer func(*trial) error) error {
 
 // dead waits until a conductor counts as dead.
 func (r *round) dead(ctx context.Context, name string) error {
-	return await(ctx, time.Minute, func() error {
-		var all struct {
-			Conductors []struct {
-				Hostname string `json:"hostname"`
-				Alive    bool   `json:"alive"`
-			} `json:"conductors"`
+	return stack.Await(ctx, time.Minute, func() error {
+		names, err := r.Alive(ctx)
+		if err == nil && has(names, name) {
+			err = fmt.Errorf("%s is taken for alive", name)
 		}
-		if err := r.Call(ctx, http.MethodGet, "/v1/conductors", nil, &all); err != nil {
-			return err
-		}
-		for _, c := range all.Conductors {
-			if c.Hostname == name && c.Alive {
-				return fmt.Errorf("%s is taken for alive", name)
-			}
-		}
-		return nil
+		return err
 	})
 }
 
 // gone checks that the operation was cancelled, that nothing holds its node, and that what it left is owed.
 func (r *round) gone(ctx context.Context, t *trial) error {
-	o, err := r.operation(ctx, t.id)
+	o, err := r.Operation(ctx, t.id)
 	if err != nil {
 		return err
 	}
-	n, err := r.now(ctx, t.s)
+	n, err := r.Show(ctx, t.s.uuid)
 	if err != nil {
 		return err
 	}
@@ -240,7 +231,7 @@ func (r *round) gone(ctx context.Context, t *trial) error {
 
 // owes checks that the node owes the undo of what was left in the server.
 func (r *round) owes(ctx context.Context, t *trial) error {
-	n, err := r.now(ctx, t.s)
+	n, err := r.Show(ctx, t.s.uuid)
 	if err != nil {
 		return err
 	}
@@ -261,7 +252,7 @@ func paid(ctx context.Context, l *lab, t *trial) error {
 		return err
 	}
 	return becomes(ctx, func() error {
-		n, err := l.now(ctx, t.s)
+		n, err := l.Show(ctx, t.s.uuid)
 		if err != nil {
 			return err
 		}
@@ -284,7 +275,7 @@ func (r *round) anew(ctx context.Context) error {
 
 // enrolled judges an operation whose node was deleted.
 func enrolled(ctx context.Context, l *lab, t *trial) error {
-	o, err := l.operation(ctx, t.id)
+	o, err := l.Operation(ctx, t.id)
 	if err != nil {
 		return err
 	}

@@ -21,6 +21,7 @@ import (
 
 	"go.temper.dev/temper/internal/chaos"
 	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/test/stack"
 	"go.temper.dev/temper/workflows"
 )
 
@@ -141,9 +142,9 @@ var pauseRows = []row{
 }
 
 // outgrow signals a workflow until its run has continued as new, which Temporal suggests after some thousands of events.
-func (r *round) outgrow(ctx context.Context, c client.Client, i int, o operation) error {
+func (r *round) outgrow(ctx context.Context, c client.Client, i int, o stack.Operation) error {
 	r.trials[i].run = o.RunID
-	return await(ctx, patience, func() error {
+	return stack.Await(ctx, patience, func() error {
 		for range 500 {
 			if err := c.SignalWorkflow(ctx, o.WorkflowID, o.RunID, workflows.LookSignal, nil); err != nil {
 				return nil //nolint:nilerr // it has ended
@@ -178,11 +179,11 @@ func (r *round) heard(ctx context.Context) error {
 			return err
 		}
 		for _, target := range []node.PowerState{node.PowerOff, node.PowerOn} {
-			err := await(ctx, patience, func() error {
+			err := stack.Await(ctx, patience, func() error {
 				return r.Call(ctx, http.MethodPut, "/v1/nodes/"+s.uuid+"/states/power", map[string]any{"target": target}, nil)
 			})
 			if err == nil {
-				err = await(ctx, patience, func() error {
+				err = stack.Await(ctx, patience, func() error {
 					sv, err := r.Server(ctx, s.server)
 					if err == nil && sv.Powered != (target == node.PowerOn) {
 						err = fmt.Errorf("server %s is not %s", s.server, target)
@@ -201,13 +202,13 @@ func (r *round) heard(ctx context.Context) error {
 // wentOn judges an operation that must succeed, with one more boot of its agent.
 func wentOn(ctx context.Context, l *lab, t *trial) error {
 	_, err := l.asAsked(ctx, t)
-	if o, look := l.operation(ctx, t.id); err == nil && look == nil && t.run != "" && o.RunID == t.run {
+	if o, look := l.Operation(ctx, t.id); err == nil && look == nil && t.run != "" && o.RunID == t.run {
 		err = fmt.Errorf("it ended under its old run: %s", o)
 	}
 	return err
 }
 
-func (r *round) pauseWorkflow(ctx context.Context, c client.Client, _ int, o operation) error {
+func (r *round) pauseWorkflow(ctx context.Context, c client.Client, _ int, o stack.Operation) error {
 	_, err := c.WorkflowService().PauseWorkflowExecution(ctx, &workflowservice.PauseWorkflowExecutionRequest{
 		Namespace: r.TemporalNamespace, WorkflowId: o.WorkflowID, Identity: "chaos", Reason: "a test says so", RequestId: "pause-" + o.ID,
 	})
@@ -231,8 +232,8 @@ func (r *round) pauseActivities(ctx context.Context) error {
 		left[t] = time.Now()
 	}
 	var ended error // an operation ended although its activity had work left
-	err = await(ctx, patience, func() error {
-		open, err := r.open(ctx)
+	err = stack.Await(ctx, patience, func() error {
+		open, err := r.Open(ctx)
 		if err != nil {
 			return err
 		}
@@ -267,7 +268,7 @@ func (r *round) pauseActivities(ctx context.Context) error {
 
 // handOver reports whether the activity of an operation is paused and nobody is at work on it. One that is not paused is
 // paused.
-func (r *round) handOver(ctx context.Context, c client.Client, o operation) (bool, error) {
+func (r *round) handOver(ctx context.Context, c client.Client, o stack.Operation) (bool, error) {
 	run, err := c.DescribeWorkflowExecution(ctx, o.WorkflowID, "")
 	if err != nil {
 		return false, err
@@ -290,7 +291,7 @@ func (r *round) handOver(ctx context.Context, c client.Client, o operation) (boo
 	return false, nil
 }
 
-func (r *round) pauseActivity(ctx context.Context, c client.Client, _ int, o operation) error {
+func (r *round) pauseActivity(ctx context.Context, c client.Client, _ int, o stack.Operation) error {
 	_, err := c.WorkflowService().PauseActivity(ctx, &workflowservice.PauseActivityRequest{
 		Namespace: r.TemporalNamespace, Execution: &commonpb.WorkflowExecution{WorkflowId: o.WorkflowID}, Identity: "chaos", Reason: "a test says so",
 		Activity: &workflowservice.PauseActivityRequest_Type{Type: steps},
@@ -298,7 +299,7 @@ func (r *round) pauseActivity(ctx context.Context, c client.Client, _ int, o ope
 	return err
 }
 
-func (r *round) resetActivity(ctx context.Context, c client.Client, _ int, o operation) error {
+func (r *round) resetActivity(ctx context.Context, c client.Client, _ int, o stack.Operation) error {
 	_, err := c.WorkflowService().ResetActivity(ctx, &workflowservice.ResetActivityRequest{
 		Namespace: r.TemporalNamespace, Execution: &commonpb.WorkflowExecution{WorkflowId: o.WorkflowID}, Identity: "chaos",
 		Activity: &workflowservice.ResetActivityRequest_Type{Type: steps},
@@ -307,7 +308,7 @@ func (r *round) resetActivity(ctx context.Context, c client.Client, _ int, o ope
 }
 
 // otherOptions moves the next attempt to a queue that nobody polls, and changes timeouts and retries.
-func (r *round) otherOptions(ctx context.Context, c client.Client, _ int, o operation) error {
+func (r *round) otherOptions(ctx context.Context, c client.Client, _ int, o stack.Operation) error {
 	_, err := c.WorkflowService().UpdateActivityOptions(ctx, &workflowservice.UpdateActivityOptionsRequest{
 		Namespace: r.TemporalNamespace, Execution: &commonpb.WorkflowExecution{WorkflowId: o.WorkflowID}, Identity: "chaos",
 		Activity: &workflowservice.UpdateActivityOptionsRequest_Type{Type: steps},
@@ -321,7 +322,7 @@ func (r *round) otherOptions(ctx context.Context, c client.Client, _ int, o oper
 }
 
 // unpause unpauses every other operation in Temporal, and the rest through the API.
-func (r *round) unpause(ctx context.Context, c client.Client, i int, o operation) error {
+func (r *round) unpause(ctx context.Context, c client.Client, i int, o stack.Operation) error {
 	if i%2 == 0 {
 		return r.Call(ctx, http.MethodPost, "/temper/v1/operations/"+o.ID+"/unpause", map[string]any{"reason": "a test says so"}, nil)
 	}
@@ -348,19 +349,19 @@ func (r *round) resting(ctx context.Context) error {
 }
 
 // rests reports whether an operation shows that it is paused in Temporal.
-func rests(o operation) bool {
+func rests(o stack.Operation) bool {
 	return o.State == "paused" && strings.HasPrefix(o.WaitingFor, "paused in Temporal since ")
 }
 
 // waiting waits until every operation waits for its agent.
 func (r *round) waiting(ctx context.Context) error {
-	return r.all(ctx, func(o operation) bool { return o.State == "waiting" })
+	return r.all(ctx, func(o stack.Operation) bool { return o.State == "waiting" })
 }
 
 // all waits until all operations are open and so(operation) is true for each.
-func (r *round) all(ctx context.Context, so func(operation) bool) error {
-	return await(ctx, patience, func() error {
-		open, err := r.open(ctx)
+func (r *round) all(ctx context.Context, so func(stack.Operation) bool) error {
+	return stack.Await(ctx, patience, func() error {
+		open, err := r.Open(ctx)
 		if err != nil {
 			return err
 		}

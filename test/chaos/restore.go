@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/test/stack"
 )
 
 // discard takes a subject out of use until restore, because its state is unknown.
@@ -50,16 +51,14 @@ func (l *lab) remove(ctx context.Context, s *subject) error {
 	if err := l.Spoil(ctx, s.server, nil); err != nil || s.uuid == "" {
 		return err
 	}
-	var page struct {
-		Operations []operation `json:"operations"`
-	}
-	if err := l.Call(ctx, http.MethodGet, "/temper/v1/operations?limit=1&node="+s.uuid, nil, &page); err != nil {
+	all, err := l.Operations(ctx, "node="+s.uuid)
+	if err != nil {
 		return err
 	}
 	if err := l.Call(ctx, http.MethodPut, "/v1/nodes/"+s.uuid+"/maintenance", nil, nil); err != nil {
 		return err
 	}
-	for _, o := range page.Operations {
+	for _, o := range all {
 		if o.State == "ended" {
 			continue
 		}
@@ -68,7 +67,7 @@ func (l *lab) remove(ctx context.Context, s *subject) error {
 			return errors.Join(cancel, err)
 		}
 	}
-	if err := await(ctx, patience, func() error { return l.Call(ctx, http.MethodDelete, "/v1/nodes/"+s.uuid, nil, nil) }); err != nil {
+	if err := stack.Await(ctx, patience, func() error { return l.Call(ctx, http.MethodDelete, "/v1/nodes/"+s.uuid, nil, nil) }); err != nil {
 		return err
 	}
 	s.uuid = ""

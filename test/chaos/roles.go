@@ -10,6 +10,7 @@ import (
 	"syscall"
 
 	"go.temper.dev/temper/internal/chaos"
+	"go.temper.dev/temper/test/stack"
 )
 
 var roleRows = []row{
@@ -56,7 +57,7 @@ var roleRows = []row{
 			if err != nil {
 				return err
 			}
-			if err := await(ctx, patience, func() error { return r.find(ctx) }); err != nil {
+			if err := stack.Await(ctx, patience, func() error { return r.find(ctx) }); err != nil {
 				return err
 			}
 			return r.over(ctx, patience)
@@ -92,7 +93,7 @@ func once(ctx context.Context, l *lab, t *trial) error {
 	if err := l.judge(ctx, t); err != nil {
 		return err
 	}
-	o, err := l.operation(ctx, t.id)
+	o, err := l.Operation(ctx, t.id)
 	if err != nil {
 		return err
 	}
@@ -110,7 +111,7 @@ func once(ctx context.Context, l *lab, t *trial) error {
 
 // answering waits until the API and what it needs serve requests.
 func (l *lab) answering(ctx context.Context) error {
-	return await(ctx, patience, func() error {
+	return stack.Await(ctx, patience, func() error {
 		if err := l.Read(); err != nil {
 			return err
 		}
@@ -150,7 +151,7 @@ func (r *round) disarm(p *post) error {
 
 // reached waits until all have stopped, at points where the ids of the operations are not known yet.
 func (r *round) reached(ctx context.Context, p *post) error {
-	return await(ctx, patience, func() error {
+	return stack.Await(ctx, patience, func() error {
 		for _, t := range r.trials {
 			at, err := p.reached(t.s.uuid)
 			if err != nil {
@@ -165,34 +166,21 @@ func (r *round) reached(ctx context.Context, p *post) error {
 // find finds the operations' rows in the database.
 func (r *round) find(ctx context.Context) error {
 	for _, t := range r.trials {
-		var page struct {
-			Operations []operation `json:"operations"`
+		o, err := r.Newest(ctx, t.s.uuid)
+		if err == nil && o.ID != t.id {
+			err = fmt.Errorf("%s: operation %s is not the newest of its node", t.point, t.id)
 		}
-		if err := r.Call(ctx, http.MethodGet, "/temper/v1/operations?limit=1&node="+t.s.uuid, nil, &page); err != nil {
+		if err != nil {
 			return err
-		}
-		if len(page.Operations) == 0 || page.Operations[0].ID != t.id {
-			return fmt.Errorf("%s: operation %s is not the newest of its node", t.point, t.id)
 		}
 	}
 	return nil
 }
 
-// signal sends a signal to the processes of a role.
+// signal sends a signal to a role's only process, which has its name.
 func (l *lab) signal(role string, sig syscall.Signal) error {
-	if err := l.Read(); err != nil {
-		return err
-	}
-	of := l.Of(role)
-	if len(of) == 0 {
-		return fmt.Errorf("no %s runs", role)
-	}
-	for _, p := range of {
-		if err := syscall.Kill(p.PID, sig); err != nil {
-			return fmt.Errorf("send %s to %s: %w", sig, p.Name, err)
-		}
-	}
-	return nil
+	_, err := l.Signal(role, sig)
+	return err
 }
 
 // kill ends the processes of a role as a power cut does; the stack starts them again.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"go.temper.dev/temper/internal/chaos"
+	"go.temper.dev/temper/test/stack"
 )
 
 // trial is a case that is being tried: something happens to an operation at a point.
@@ -79,11 +80,11 @@ func (r *round) prepare(ctx context.Context) (err error) {
 			return fmt.Errorf("make a node ready for %s: %w", t.point, err)
 		}
 		if t.k.verb == "active" || t.k.verb == "rebuild" {
-			if err := r.patch(ctx, s, map[string]any{"instance_info": r.image()}); err != nil {
+			if err := r.Set(ctx, s.uuid, map[string]any{"instance_info": r.Image(r.digest)}); err != nil {
 				return err
 			}
 		}
-		n, err := r.now(ctx, s)
+		n, err := r.Show(ctx, s.uuid)
 		if err != nil {
 			return err
 		}
@@ -131,7 +132,7 @@ func (r *round) reach(ctx context.Context, p *post) error {
 	for _, t := range r.trials {
 		left[t] = true
 	}
-	return await(ctx, patience, func() error {
+	return stack.Await(ctx, patience, func() error {
 		var missing []string
 		for t := range maps.Clone(left) {
 			at, err := p.reached(t.s.uuid)
@@ -170,7 +171,7 @@ func (r *round) happen() {
 
 // taken waits until another conductor has each operation, and records how long that took.
 func (r *round) taken(ctx context.Context, within time.Duration) error {
-	return limit(await(ctx, within, func() error {
+	return limit(stack.Await(ctx, within, func() error {
 		first := map[int64]time.Time{}
 		for _, c := range r.others {
 			passed, err := c.trace()
@@ -183,7 +184,7 @@ func (r *round) taken(ctx context.Context, within time.Duration) error {
 				}
 			}
 		}
-		open, err := r.open(ctx)
+		open, err := r.Open(ctx)
 		if err != nil {
 			return err
 		}
@@ -214,8 +215,8 @@ func number(id string) int64 {
 
 // over waits until all operations have ended.
 func (r *round) over(ctx context.Context, within time.Duration) error {
-	return limit(await(ctx, within, func() error {
-		open, err := r.open(ctx)
+	return limit(stack.Await(ctx, within, func() error {
+		open, err := r.Open(ctx)
 		if err != nil {
 			return err
 		}

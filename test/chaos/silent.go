@@ -12,6 +12,7 @@ import (
 
 	"go.temper.dev/temper/internal/chaos"
 	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/test/stack"
 )
 
 // silentFor is how long a silent BMC is waited for in these rows: longer than a row takes.
@@ -108,7 +109,7 @@ func (r *round) spoil(ctx context.Context, faults ...fault) error {
 
 // struck waits until the only fault of a server, which all have manyReads times, has struck.
 func (r *round) struck(ctx context.Context) error {
-	return await(ctx, time.Minute, func() error {
+	return stack.Await(ctx, time.Minute, func() error {
 		for _, s := range r.subjects() {
 			left, err := r.Left(ctx, s.server)
 			if err != nil {
@@ -124,7 +125,7 @@ func (r *round) struck(ctx context.Context) error {
 
 // healthRead waits until the health of all nodes was read since it happened.
 func (r *round) healthRead(ctx context.Context) error {
-	return await(ctx, time.Minute, func() error {
+	return stack.Await(ctx, time.Minute, func() error {
 		return each(r.subjects(), func(i int, s *subject) error {
 			var h struct {
 				ReadAt *time.Time `json:"read_at"`
@@ -140,7 +141,7 @@ func (r *round) healthRead(ctx context.Context) error {
 
 // subscribed waits until each BMC that offers subscriptions to its events has one, or until none has.
 func (r *round) subscribed(ctx context.Context, want bool) error {
-	return await(ctx, time.Minute, func() error {
+	return stack.Await(ctx, time.Minute, func() error {
 		offered := 0
 		for _, t := range r.trials {
 			have, offers, err := r.subscriptions(ctx, t.s)
@@ -183,7 +184,7 @@ func (r *round) subscriptions(ctx context.Context, s *subject) (have int, offers
 
 // forgotten waits until the victim, which was killed, counts as dead.
 func (r *round) forgotten(ctx context.Context) error {
-	return await(ctx, time.Minute, func() error {
+	return stack.Await(ctx, time.Minute, func() error {
 		var one struct{ Alive bool }
 		err := r.Call(ctx, http.MethodGet, "/v1/conductors/"+r.victim.name, nil, &one)
 		if err == nil && one.Alive {

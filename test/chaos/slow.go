@@ -10,6 +10,7 @@ import (
 
 	"go.temper.dev/temper/internal/bmc"
 	"go.temper.dev/temper/internal/chaos"
+	"go.temper.dev/temper/test/stack"
 	"go.temper.dev/temper/test/valve"
 )
 
@@ -115,7 +116,7 @@ func (r *round) sendSlowly(ctx context.Context) error {
 	if err := r.victim.release(); err != nil {
 		return err
 	}
-	return await(ctx, slowRequest, func() error {
+	return stack.Await(ctx, slowRequest, func() error {
 		return each(r.subjects(), func(i int, s *subject) error {
 			left, err := r.Left(ctx, s.server)
 			if err == nil && len(left) > 0 {

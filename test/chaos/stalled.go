@@ -84,7 +84,7 @@ func (r *round) silent(ctx context.Context, t *trial) (bool, error) {
 		return false, err
 	}
 	defer c.Close()
-	o, err := r.operation(ctx, t.id)
+	o, err := r.Operation(ctx, t.id)
 	if err != nil {
 		return false, err
 	}

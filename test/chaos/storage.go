@@ -3,12 +3,7 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/url"
-	"os"
-	"strconv"
-	"strings"
-	"syscall"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -59,39 +54,12 @@ func (l *lab) pause(ctx context.Context, role string, d time.Duration) error {
 
 // stopped stops a role, with the processes that it has started, while something is done.
 func (l *lab) stopped(role string, do func() error) error {
-	if err := l.signal(role, syscall.SIGSTOP); err != nil {
+	thaw, err := l.Freeze(role)
+	if err != nil {
 		return err
 	}
-	children, err := l.children(role)
-	for _, pid := range children {
-		err = errors.Join(err, syscall.Kill(pid, syscall.SIGSTOP))
-	}
-	if err == nil {
-		err = do()
-	}
-	for _, pid := range children {
-		err = errors.Join(err, syscall.Kill(pid, syscall.SIGCONT))
-	}
-	return errors.Join(err, l.signal(role, syscall.SIGCONT))
-}
-
-// children returns the processes that those of a role have started.
-func (l *lab) children(role string) ([]int, error) {
-	var out []int
-	for _, p := range l.Of(role) {
-		b, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", p.PID, p.PID))
-		if err != nil {
-			return nil, err
-		}
-		for _, f := range strings.Fields(string(b)) {
-			pid, err := strconv.Atoi(f)
-			if err != nil {
-				return nil, err
-			}
-			out = append(out, pid)
-		}
-	}
-	return out, nil
+	defer thaw()
+	return do()
 }
 
 // shift moves all times in the database at which processes were last heard of, which has the effect of a step of the clock.

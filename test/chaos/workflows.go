@@ -16,6 +16,7 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/test/stack"
 )
 
 var workflowRows = []row{
@@ -125,18 +126,18 @@ var workflowRows = []row{
 	},
 }
 
-func terminate(ctx context.Context, c client.Client, _ int, o operation) error {
+func terminate(ctx context.Context, c client.Client, _ int, o stack.Operation) error {
 	return c.TerminateWorkflow(ctx, o.WorkflowID, "", "a test says so")
 }
 
-func cancel(ctx context.Context, c client.Client, _ int, o operation) error {
+func cancel(ctx context.Context, c client.Client, _ int, o stack.Operation) error {
 	return c.CancelWorkflow(ctx, o.WorkflowID, "")
 }
 
 // timedOut waits until every workflow has timed out.
 func (r *round) timedOut(ctx context.Context) error {
-	return r.workflows(ctx, func(ctx context.Context, c client.Client, i int, o operation) error {
-		return await(ctx, patience, func() error {
+	return r.workflows(ctx, func(ctx context.Context, c client.Client, i int, o stack.Operation) error {
+		return stack.Await(ctx, patience, func() error {
 			run, err := c.DescribeWorkflowExecution(ctx, o.WorkflowID, o.RunID)
 			if err != nil {
 				return err
@@ -153,7 +154,7 @@ func (r *round) timedOut(ctx context.Context) error {
 
 // reset resets every other workflow to its first task, and the others to their last.
 func (r *round) reset(ctx context.Context) error {
-	return r.workflows(ctx, func(ctx context.Context, c client.Client, i int, o operation) error {
+	return r.workflows(ctx, func(ctx context.Context, c client.Client, i int, o stack.Operation) error {
 		var task int64
 		all := c.GetWorkflowHistory(ctx, o.WorkflowID, o.RunID, false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
 		for all.HasNext() && (task == 0 || i%2 == 1) {
@@ -176,8 +177,8 @@ func (r *round) reset(ctx context.Context) error {
 
 // adopted waits until every operation belongs to its new run.
 func (r *round) adopted(ctx context.Context) error {
-	return await(ctx, patience, func() error {
-		open, err := r.open(ctx)
+	return stack.Await(ctx, patience, func() error {
+		open, err := r.Open(ctx)
 		if err != nil {
 			return err
 		}
@@ -195,7 +196,7 @@ func anew(ctx context.Context, l *lab, t *trial) error {
 	if err := once(ctx, l, t); err != nil {
 		return err
 	}
-	o, err := l.operation(ctx, t.id)
+	o, err := l.Operation(ctx, t.id)
 	if err == nil && (t.run == "" || o.RunID == t.run) {
 		err = fmt.Errorf("it ended under its old run: %s", o)
 	}
@@ -221,7 +222,7 @@ func (l *lab) wipe(role string) error {
 
 // stay fails if one of the operations ends within some time.
 func (r *round) stay(ctx context.Context, d time.Duration) error {
-	tick := time.NewTicker(look)
+	tick := time.NewTicker(stack.Look)
 	defer tick.Stop()
 	var err error
 	for end := time.Now().Add(d); time.Now().Before(end) && ctx.Err() == nil; <-tick.C {
@@ -242,7 +243,7 @@ func (e *ended) Error() string {
 
 // allOpen returns an *ended if one of the operations has ended.
 func (r *round) allOpen(ctx context.Context) error {
-	open, err := r.open(ctx)
+	open, err := r.Open(ctx)
 	if err != nil {
 		return err
 	}
@@ -251,7 +252,7 @@ func (r *round) allOpen(ctx context.Context) error {
 			continue
 		}
 		// The lists are read one after the other, and it may have changed its state meanwhile.
-		o, err := r.operation(ctx, t.id)
+		o, err := r.Operation(ctx, t.id)
 		if err != nil {
 			return err
 		}
@@ -269,7 +270,7 @@ func (l *lab) temporal() (client.Client, error) {
 
 // workflows does something to the workflows of all operations but those that ended before they could be paused; i is the
 // trial's.
-func (r *round) workflows(ctx context.Context, do func(ctx context.Context, c client.Client, i int, o operation) error) error {
+func (r *round) workflows(ctx context.Context, do func(ctx context.Context, c client.Client, i int, o stack.Operation) error) error {
 	c, err := r.temporal()
 	if err != nil {
 		return err
@@ -280,7 +281,7 @@ func (r *round) workflows(ctx context.Context, do func(ctx context.Context, c cl
 		if r.trials[i].past {
 			return nil
 		}
-		o, err := r.operation(ctx, r.trials[i].id)
+		o, err := r.Operation(ctx, r.trials[i].id)
 		if err != nil {
 			return err
 		}
@@ -291,7 +292,7 @@ func (r *round) workflows(ctx context.Context, do func(ctx context.Context, c cl
 // ends records how long each took to end.
 func (r *round) ends(ctx context.Context) error {
 	return each(r.subjects(), func(i int, _ *subject) error {
-		o, err := r.operation(ctx, r.trials[i].id)
+		o, err := r.Operation(ctx, r.trials[i].id)
 		if err == nil && o.EndedAt != nil {
 			from := r.trials[i].from
 			if from.IsZero() {
@@ -324,7 +325,7 @@ var failures = map[node.OperationKind][]node.State{
 // left on its server.
 func failed(word string) func(ctx context.Context, l *lab, t *trial) error {
 	return func(ctx context.Context, l *lab, t *trial) error {
-		o, err := l.operation(ctx, t.id)
+		o, err := l.Operation(ctx, t.id)
 		if err != nil {
 			return err
 		}
@@ -332,7 +333,7 @@ func failed(word string) func(ctx context.Context, l *lab, t *trial) error {
 			return fmt.Errorf("it succeeded: %s", o)
 		}
 		return becomes(ctx, func() error {
-			n, err := l.now(ctx, t.s)
+			n, err := l.Show(ctx, t.s.uuid)
 			if err != nil {
 				return err
 			}
@@ -347,7 +348,7 @@ func failed(word string) func(ctx context.Context, l *lab, t *trial) error {
 			}
 			off := t.k.column == node.KindDeploy || t.k.column == node.KindRebuild || t.k.column == node.KindInspect && t.k.inspectBy == "agent"
 			switch {
-			case !has(failures[t.k.column], n.State):
+			case !has(failures[t.k.column], node.State(n.State)):
 				return fmt.Errorf("the node is %q; %s", n.State, o)
 			case n.Reservation != "":
 				return fmt.Errorf("the node is held by %q; %s", n.Reservation, o)

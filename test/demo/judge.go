@@ -7,10 +7,12 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"go.temper.dev/temper/test/stack"
 )
 
 // judge compares what happened with the promises, and prints the summary.
-func (s *stack) judge(ctx context.Context, names []string, digest string, before map[string]server, l *loss) error {
+func (s *demo) judge(ctx context.Context, names []string, digest string, before map[string]stack.Server, l *loss) error {
 	if err := l.settle(ctx); err != nil {
 		return err
 	}
@@ -18,7 +20,7 @@ func (s *stack) judge(ctx context.Context, names []string, digest string, before
 	if err != nil {
 		return err
 	}
-	ops, err := s.operations(ctx, "kind=deploy")
+	ops, err := s.Operations(ctx, "kind=deploy")
 	if err != nil {
 		return err
 	}
@@ -44,21 +46,9 @@ func (s *stack) judge(ctx context.Context, names []string, digest string, before
 // settle waits until every step of the killed conductor runs or has ended on another one.
 func (l *loss) settle(ctx context.Context) error {
 	if l.victim == "" {
-		return fmt.Errorf("no conductor ever had %d steps at work, so none was killed", atWork)
+		return fmt.Errorf("no conductor ever had %d steps at work, so none was killed", busy)
 	}
-	tick := time.NewTicker(pollEvery)
-	defer tick.Stop()
-	for len(l.left) > 0 {
-		if err := l.follow(ctx); err != nil {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-tick.C:
-		}
-	}
-	return nil
+	return stack.Poll(ctx, func() (bool, error) { return len(l.left) == 0, l.follow(ctx) })
 }
 
 // verdict is the summary.
@@ -74,7 +64,7 @@ func (v *verdict) blame(format string, args ...any) {
 	v.reasons = append(v.reasons, fmt.Sprintf(format, args...))
 }
 
-func (v *verdict) states(names []string, nodes map[string]node) {
+func (v *verdict) states(names []string, nodes map[string]stack.Node) {
 	for _, name := range names {
 		n := nodes[name]
 		if n.State == "active" && n.Power == "power on" {
@@ -88,14 +78,14 @@ func (v *verdict) states(names []string, nodes map[string]node) {
 			v.failed++
 			v.blame("%s is %s: %s", name, n.State, n.LastError)
 		}
-		if n.Reservation != nil {
+		if n.Reservation != "" {
 			v.reserved++
-			v.blame("%s is still reserved by %s", name, *n.Reservation)
+			v.blame("%s is still reserved by %s", name, n.Reservation)
 		}
 	}
 }
 
-func (v *verdict) operations(ops []operation) {
+func (v *verdict) operations(ops []stack.Operation) {
 	for _, o := range ops {
 		if o.Outcome != "succeeded" {
 			v.failed++
@@ -107,21 +97,21 @@ func (v *verdict) operations(ops []operation) {
 	}
 }
 
-func (v *verdict) disks(names []string, servers map[string]server, digest string) {
+func (v *verdict) disks(names []string, servers map[string]stack.Server, digest string) {
 	for _, name := range names {
-		if servers[name].SHA256 != digest {
+		if servers[name].DiskSHA256 != digest {
 			v.wrongDisk++
-			v.blame("the disk of %s has sha256 %q", name, servers[name].SHA256)
+			v.blame("the disk of %s has sha256 %q", name, servers[name].DiskSHA256)
 		}
 	}
 }
 
 // power compares the power actions of each server since the deploys began with those of an undisturbed one.
-func (v *verdict) power(names []string, before, after map[string]server, disturbed map[string]bool) error {
+func (v *verdict) power(names []string, before, after map[string]stack.Server, disturbed map[string]bool) error {
 	since := func(name string) string {
 		var actions []string
 		for _, a := range after[name].Actions[len(before[name].Actions):] {
-			actions = append(actions, a.Reset+" "+a.From+"->"+a.To)
+			actions = append(actions, a.String())
 		}
 		return strings.Join(actions, ", ")
 	}
@@ -161,10 +151,10 @@ func (v verdict) err() error {
 }
 
 // complain shows what is wrong if the demonstration ends early.
-func (s *stack) complain(ctx context.Context) {
+func (s *demo) complain(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	ops, err := s.operations(ctx, "")
+	ops, err := s.Operations(ctx, "")
 	if err != nil {
 		s.out.say("The API does not tell how things are: %v", err)
 		return
@@ -174,7 +164,7 @@ func (s *stack) complain(ctx context.Context) {
 			continue
 		}
 		line := fmt.Sprintf("  %s of %s is %s", o.Kind, o.Node, o.State)
-		if i := o.atWork(); i >= 0 {
+		if i := atWork(o); i >= 0 {
 			line += fmt.Sprintf(", at %s.%s on %s", o.Steps[i].Interface, o.Steps[i].Step, o.Steps[i].Conductor)
 		}
 		s.out.say("%s %s %s", line, o.Outcome, o.Error)

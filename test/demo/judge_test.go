@@ -6,25 +6,27 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"go.temper.dev/temper/test/stack"
 )
 
 // outcome returns the findings of a demonstration in which all is right.
 type outcome struct {
 	names         []string
-	nodes         map[string]node
-	ops           []operation
-	before, after map[string]server
+	nodes         map[string]stack.Node
+	ops           []stack.Operation
+	before, after map[string]stack.Server
 	touched       map[string]bool
 }
 
 func asPromised(t *testing.T) *outcome {
 	t.Helper()
-	o := &outcome{nodes: map[string]node{}, before: map[string]server{}, after: map[string]server{}, touched: map[string]bool{"n0": true}}
+	o := &outcome{nodes: map[string]stack.Node{}, before: map[string]stack.Server{}, after: map[string]stack.Server{}, touched: map[string]bool{"n0": true}}
 	for i := range deploys {
 		name := fmt.Sprintf("n%d", i)
 		o.names = append(o.names, name)
-		o.nodes[name] = node{Name: name, State: "active", Power: "power on"}
-		o.ops = append(o.ops, operation{ID: fmt.Sprint(i), Node: name, Kind: "deploy", State: "ended", Outcome: "succeeded"})
+		o.nodes[name] = stack.Node{Name: name, State: "active", Power: "power on"}
+		o.ops = append(o.ops, stack.Operation{ID: fmt.Sprint(i), Node: name, Kind: "deploy", State: "ended", Outcome: "succeeded"})
 		o.before[name] = serverOf(t, `{"power_actions":[{"reset_type":"On","from":"Off","to":"On"}]}`)
 		o.after[name] = serverOf(t, undisturbed)
 	}
@@ -38,9 +40,9 @@ const twice = `{"disk_sha256":"d","power_actions":[{"reset_type":"On","from":"Of
 	{"reset_type":"ForceOff","from":"On","to":"Off"},{"reset_type":"On","from":"Off","to":"On"},
 	{"reset_type":"ForceOff","from":"On","to":"Off"},{"reset_type":"On","from":"Off","to":"On"}]}`
 
-func serverOf(t *testing.T, text string) server {
+func serverOf(t *testing.T, text string) stack.Server {
 	t.Helper()
-	var s server
+	var s stack.Server
 	require.NoError(t, json.Unmarshal([]byte(text), &s))
 	return s
 }
@@ -58,19 +60,18 @@ func (o *outcome) judge() error {
 
 func TestOnlyWhatWasPromisedIsASuccess(t *testing.T) {
 	require.NoError(t, asPromised(t).judge())
-	who := "operation-7"
 	for name, c := range map[string]struct {
 		spoil func(*outcome)
 		want  string
 	}{
-		"a node that failed":              {func(o *outcome) { o.nodes["n3"] = node{State: "deploy failed", LastError: "no agent"} }, "n3 is deploy failed: no agent"},
-		"a node that is off":              {func(o *outcome) { o.nodes["n3"] = node{State: "active", Power: "power off"} }, "n3 is active and power off"},
+		"a node that failed":              {func(o *outcome) { o.nodes["n3"] = stack.Node{State: "deploy failed", LastError: "no agent"} }, "n3 is deploy failed: no agent"},
+		"a node that is off":              {func(o *outcome) { o.nodes["n3"] = stack.Node{State: "active", Power: "power off"} }, "n3 is active and power off"},
 		"a node that is not there":        {func(o *outcome) { delete(o.nodes, "n3") }, "n3 is  and "},
-		"a node that is still reserved":   {func(o *outcome) { o.nodes["x"] = node{State: "available", Reservation: &who} }, "x is still reserved by operation-7"},
-		"another node that failed":        {func(o *outcome) { o.nodes["x"] = node{State: "clean failed"} }, "x is clean failed"},
+		"a node that is still reserved":   {func(o *outcome) { o.nodes["x"] = stack.Node{State: "available", Reservation: "operation-7"} }, "x is still reserved by operation-7"},
+		"another node that failed":        {func(o *outcome) { o.nodes["x"] = stack.Node{State: "clean failed"} }, "x is clean failed"},
 		"an operation that was cancelled": {func(o *outcome) { o.ops[2].Outcome = "cancelled" }, `outcome "cancelled"`},
 		"an operation too many":           {func(o *outcome) { o.ops = append(o.ops, o.ops[0]) }, "13 deploys were made of 12 requests"},
-		"a disk without the image":        {func(o *outcome) { o.after["n5"] = serverOf(t, `{}`); o.before["n5"] = server{} }, `the disk of n5 has sha256 ""`},
+		"a disk without the image":        {func(o *outcome) { o.after["n5"] = serverOf(t, `{}`); o.before["n5"] = stack.Server{} }, `the disk of n5 has sha256 ""`},
 		"a server that was cycled twice":  {func(o *outcome) { o.after["n0"] = serverOf(t, twice) }, "power actions on n0"},
 		"nobody to compare with": {func(o *outcome) {
 			for _, n := range o.names {
@@ -89,7 +90,7 @@ func TestOnlyWhatWasPromisedIsASuccess(t *testing.T) {
 
 func TestWhereAStepGoesOn(t *testing.T) {
 	l := &loss{victim: "c1"}
-	steps := []step{{Step: "prepare", Conductor: "c1"}, {Step: "deploy", Conductor: "c2"}, {Step: "write_image"}}
+	steps := []stack.Step{{Step: "prepare", Conductor: "c1"}, {Step: "deploy", Conductor: "c2"}, {Step: "write_image"}}
 	require.Equal(t, "deploy", l.elsewhere(steps).Step)
 	require.Nil(t, l.elsewhere(steps[2:]), "a step that nobody has begun is nowhere")
 	require.Nil(t, l.elsewhere(steps[:1]))

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"syscall"
 	"time"
+
+	"go.temper.dev/temper/test/stack"
 )
 
 // overWithin is how long a step may be interrupted by the death of its conductor. If it takes longer, the demonstration
@@ -15,7 +17,7 @@ const overWithin = 30 * time.Second
 
 // loss kills a conductor in the middle of the deploys, and watches where its steps continue.
 type loss struct {
-	*stack
+	*demo
 	victim  string // "" = nobody was killed yet
 	at      time.Time
 	left    map[string]int // operations whose step is interrupted, with the step's index
@@ -39,18 +41,15 @@ func (l *loss) seek(ctx context.Context) error {
 		return err
 	}
 	for _, name := range slices.Sorted(maps.Keys(work)) {
-		if len(work[name]) < atWork {
+		if len(work[name]) < busy {
 			continue
 		}
-		pid, err := l.pid(name)
+		pid, err := l.Signal(name, syscall.SIGSTOP)
 		if err != nil {
 			return err
 		}
-		if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
-			return fmt.Errorf("stop %s: %w", name, err)
-		}
 		now, err := l.work(ctx)
-		if err != nil || len(now[name]) < atWork {
+		if err != nil || len(now[name]) < busy {
 			if kill := syscall.Kill(pid, syscall.SIGCONT); kill != nil {
 				return fmt.Errorf("let %s go on: %w", name, kill)
 			}
@@ -64,18 +63,18 @@ func (l *loss) seek(ctx context.Context) error {
 	return nil
 }
 
-func (l *loss) kill(name string, pid int, steps []operation) error {
+func (l *loss) kill(name string, pid int, steps []stack.Operation) error {
 	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 		return fmt.Errorf("kill %s: %w", name, err)
 	}
 	l.victim, l.at = name, time.Now()
 	l.left, l.took, l.touched = map[string]int{}, map[string]time.Duration{}, map[string]bool{}
 	for _, o := range steps {
-		l.left[o.ID], l.touched[o.Node] = o.atWork(), true
+		l.left[o.ID], l.touched[o.Node] = atWork(o), true
 	}
 	l.out.say("  killed %s (pid %d) with %d steps at work on it:", name, pid, len(steps))
 	for _, o := range steps {
-		l.out.say("    %s: %s.%s", o.Node, o.Steps[o.atWork()].Interface, o.Steps[o.atWork()].Step)
+		l.out.say("    %s: %s.%s", o.Node, o.Steps[atWork(o)].Interface, o.Steps[atWork(o)].Step)
 	}
 	return nil
 }
@@ -85,7 +84,7 @@ func (l *loss) follow(ctx context.Context) error {
 	if len(l.left) == 0 {
 		return nil
 	}
-	ops, err := l.operations(ctx, "kind=deploy")
+	ops, err := l.Operations(ctx, "kind=deploy")
 	if err != nil {
 		return err
 	}
@@ -111,7 +110,7 @@ func (l *loss) follow(ctx context.Context) error {
 
 // elsewhere returns the first of the steps that another conductor has begun. It need not be the interrupted one, which the
 // victim may have recorded as done just before it died.
-func (l *loss) elsewhere(steps []step) *step {
+func (l *loss) elsewhere(steps []stack.Step) *stack.Step {
 	for i := range steps {
 		if steps[i].Conductor != "" && steps[i].Conductor != l.victim {
 			return &steps[i]
@@ -121,14 +120,14 @@ func (l *loss) elsewhere(steps []step) *step {
 }
 
 // work returns the operations that have a running step, by conductor.
-func (l *loss) work(ctx context.Context) (map[string][]operation, error) {
-	ops, err := l.operations(ctx, "kind=deploy&state=running")
+func (l *loss) work(ctx context.Context) (map[string][]stack.Operation, error) {
+	ops, err := l.Operations(ctx, "kind=deploy&state=running")
 	if err != nil {
 		return nil, err
 	}
-	by := map[string][]operation{}
+	by := map[string][]stack.Operation{}
 	for _, o := range ops {
-		if i := o.atWork(); i >= 0 {
+		if i := atWork(o); i >= 0 {
 			by[o.Steps[i].Conductor] = append(by[o.Steps[i].Conductor], o)
 		}
 	}

@@ -20,8 +20,8 @@ const (
 	conductors = 3
 	deploys    = 12
 	giveBack   = 2
-	// atWork is on how many steps a conductor must be working when it is killed.
-	atWork = 3
+	// busy is on how many steps a conductor must be working when it is killed.
+	busy = 3
 )
 
 func main() {
@@ -40,34 +40,22 @@ func main() {
 	}
 }
 
-// run runs the demonstration in a folder of its own, which is kept if something went wrong.
+// run runs the demonstration. Its folder is kept if something went wrong.
 func run(ctx context.Context, temper string, keep bool) (err error) {
-	temper, err = filepath.Abs(temper)
-	if err != nil {
-		return err
-	}
-	dir, err := os.MkdirTemp("", "temper-demo-")
-	if err != nil {
-		return err
-	}
-	// If root starts PostgreSQL, it runs as another user, who must be able to reach its data.
-	if err := os.Chmod(dir, 0o755); err != nil {
-		return err
-	}
 	out := newScreen(os.Stdout)
+	defer out.end()
+	s, err := start(ctx, temper, out)
+	if err != nil {
+		return err
+	}
 	defer func() {
-		out.end()
 		if err == nil && !keep {
-			err = os.RemoveAll(dir)
+			err = s.Stop()
 			return
 		}
-		fmt.Printf("Logs are in %s\n", filepath.Join(dir, "data", "logs"))
+		err = errors.Join(err, s.End())
+		out.say("Logs are in %s", filepath.Dir(s.Log("")))
 	}()
-	s, err := startStack(ctx, temper, dir, out)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, s.stop()) }()
 	err = s.show(ctx)
 	if err != nil && ctx.Err() != nil {
 		err = fmt.Errorf("%w: %w", context.Cause(ctx), err)

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"go.temper.dev/temper/internal/testenv"
+	"go.temper.dev/temper/test/stack"
 )
 
 // restarts returns how often a stack is started again, each time with one of its ports taken.
@@ -25,46 +26,46 @@ func restarts() int {
 }
 
 func TestStartedAgainItAlwaysRuns(t *testing.T) {
-	data := folder(t)
+	dir := stack.Folder(t)
 	args := []string{"--nodes", "2", "--conductors", "2"}
-	s := start(t, data, args...)
+	s := start(t, dir, args...)
 	for range restarts() {
 		s.forgotten()
-		require.Zero(t, s.terminate())
-		had := addresses(t, data)
+		s.terminate("nothing is wrong")
+		had := addresses(t, dir)
 		other := takeOne(t, had)
-		s = start(t, data, args...)
+		s = start(t, dir, args...)
 		names, err := s.nodes()
 		require.NoError(t, err)
 		require.Equal(t, []string{"sim-0001", "sim-0002"}, names)
-		require.NotContains(t, s.out.String(), "panic")
-		require.NotContains(t, slices.Collect(maps.Values(addresses(t, data))), other.Addr().String())
+		require.NotContains(t, s.said(), "panic")
+		require.NotContains(t, slices.Collect(maps.Values(addresses(t, dir))), other.Addr().String())
 		require.NoError(t, other.Close())
 	}
-	require.Zero(t, s.terminate())
+	s.terminate("nothing is wrong")
 }
 
 // forgotten makes all contacts with Temporal old, as after a night in which nothing ran, so that no process has a newer one.
-func (s *stack) forgotten() {
-	s.t.Helper()
+func (w *world) forgotten() {
+	w.t.Helper()
 	for _, name := range []string{"conductor-1", "conductor-2", "orchestrator"} {
-		s.kill(name)
+		w.kill(name)
 	}
-	require.Eventually(s.t, func() bool {
-		_, runs := s.processes()["orchestrator"]
+	require.Eventually(w.t, func() bool {
+		_, runs := w.processes()["orchestrator"]
 		return !runs
 	}, seenWithin, look)
-	db, err := pgx.Connect(s.t.Context(), s.info().DatabaseURL)
-	require.NoError(s.t, err)
-	defer func() { require.NoError(s.t, db.Close(s.t.Context())) }()
-	_, err = db.Exec(s.t.Context(), "UPDATE witness SET contact_at = contact_at - interval '8 hours', contact_from = NULL, contact_until = NULL")
-	require.NoError(s.t, err)
+	db, err := pgx.Connect(w.t.Context(), w.DatabaseURL)
+	require.NoError(w.t, err)
+	defer func() { require.NoError(w.t, db.Close(w.t.Context())) }()
+	_, err = db.Exec(w.t.Context(), "UPDATE witness SET contact_at = contact_at - interval '8 hours', contact_from = NULL, contact_until = NULL")
+	require.NoError(w.t, err)
 }
 
 // addresses returns the addresses that the stack keeps for its next start, by what listens there.
-func addresses(t *testing.T, data string) map[string]string {
+func addresses(t *testing.T, dir string) map[string]string {
 	t.Helper()
-	b, err := os.ReadFile(filepath.Join(data, "run", "addresses.json"))
+	b, err := os.ReadFile(filepath.Join(dir, "data", "run", "addresses.json"))
 	require.NoError(t, err)
 	var list map[string]string
 	require.NoError(t, json.Unmarshal(b, &list))

@@ -44,7 +44,7 @@ var hardware = map[string]struct {
 		types: func(n *node) string { return n.server.Password },
 	},
 	"the password is wrong": {
-		wrong: func(n *node) { n.set("/driver_info/redfish_password", "wrong") }, step: "deploy.prepare", cause: fault.BMCWrongPassword,
+		wrong: func(n *node) { n.set("driver_info/redfish_password", "wrong") }, step: "deploy.prepare", cause: fault.BMCWrongPassword,
 		words: "401 Unauthorized: There is no valid session established with the implementation. (POST PATH); read power at ADDRESS",
 		types: func(n *node) string { return n.server.Password },
 	},
@@ -67,7 +67,7 @@ var hardware = map[string]struct {
 		words: "no answer in time (list commands on the agent at ADDRESS)",
 	},
 	"the digest is wrong": {
-		wrong: func(n *node) { n.set("/instance_info/image_os_hash_value", strings.Repeat("0", 64)) },
+		wrong: func(n *node) { n.set("instance_info/image_os_hash_value", strings.Repeat("0", 64)) },
 		step:  "deploy.write_image", cause: fault.ImageDigestDiffers,
 		words: "Image failed to verify against checksum. location: DEVICE; image ID: disk.raw; image checksum: DIGEST; verification checksum: DIGEST (deploy.write_image failed)",
 		blank: func(n *node) map[string]string { return map[string]string{"DIGEST": n.l.digest} },
@@ -140,7 +140,7 @@ func TestEachFaultIsToldAndMendedByWhatIsSuggested(t *testing.T) {
 							words = "step " + c.step + " failed: " + c.words + "; it waits for a decision: retry or abort"
 						}
 						n.tells(began, c.cause, words)
-						o, err := n.operation(id)
+						o, err := l.Operation(t.Context(), id)
 						require.NoError(t, err)
 						require.Equal(t, string(c.cause), o.Cause)
 						_, out := l.run(t, "temper operation show "+id)
@@ -222,7 +222,7 @@ func stalled(n *node) {
 		panic(http.ErrAbortHandler)
 	}))
 	n.t.Cleanup(srv.Close)
-	n.set("/instance_info/image_source", srv.URL+"/disk.raw")
+	n.set("instance_info/image_source", srv.URL+"/disk.raw")
 }
 
 // crawling makes the node's image one that its server sends so slowly that it takes months.
@@ -249,7 +249,7 @@ func crawling(n *node) {
 		close(over)
 		srv.Close()
 	})
-	n.set("/instance_info/image_source", srv.URL+"/disk.raw")
+	n.set("instance_info/image_source", srv.URL+"/disk.raw")
 }
 
 // isLate waits until the node is one of those that need a person.

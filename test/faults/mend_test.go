@@ -55,9 +55,9 @@ func (n *node) mend(values map[string]string) {
 	for range rounds {
 		w, text := n.why()
 		log = append(log, text)
-		state, err := n.state()
+		now, err := n.l.Show(n.t.Context(), n.uuid)
 		require.NoError(n.t, err)
-		if state == "active" {
+		if now.State == "active" {
 			require.Nil(n.t, w.Cause, text)
 			for _, c := range suggested(text) {
 				require.NotRegexp(n.t, destroys, c, "the node is active and healthy")

@@ -34,25 +34,15 @@ func (l *lab) available(t *testing.T, group string) *node {
 	sv, err := l.Server(t.Context(), l.take(t))
 	require.NoError(t, err)
 	n := &node{t: t, l: l, server: sv, name: strings.ToLower(fmt.Sprintf("n-%s-%d", sv.Name, time.Now().UnixNano()))}
-	var made struct{ UUID string }
-	n.call(http.MethodPost, "/v1/nodes", map[string]any{
-		"name": n.name, "driver": "redfish", "resource_class": "baremetal", "conductor_group": group, "automated_clean": false,
-		"driver_info": map[string]any{
-			"redfish_address": sv.Address, "redfish_system_id": sv.System, "redfish_username": sv.Username,
-			"redfish_password": sv.Password, "redfish_verify_ca": sv.VerifyCA, "deploy_iso": l.RackURL + "/images/deploy.iso",
-		},
-		"instance_info": map[string]any{
-			"image_source": l.RackURL + "/images/disk.raw", "image_os_hash_algo": "sha256", "image_os_hash_value": l.digest, "image_disk_format": "raw",
-		},
-	}, &made)
+	made, err := l.Enroll(t.Context(), sv, map[string]any{
+		"name": n.name, "conductor_group": group, "automated_clean": false, "instance_info": l.Image(l.digest),
+	})
+	require.NoError(t, err)
 	n.uuid = made.UUID
-	for _, mac := range sv.MACs {
-		n.call(http.MethodPost, "/v1/ports", map[string]any{"node_uuid": n.uuid, "address": mac}, nil)
+	for _, step := range [][2]string{{"manage", "manageable"}, {"provide", "available"}} {
+		require.NoError(t, l.Provision(t.Context(), n.uuid, step[0]))
+		n.await(step[1])
 	}
-	n.provision("manage")
-	n.await("manageable")
-	n.provision("provide")
-	n.await("available")
 	return n
 }
 
@@ -64,19 +54,9 @@ func (n *node) secondDrive() string {
 	return machine.NewHardware(smallSeed, i-1, 0).Drives[1].Serial
 }
 
-func (n *node) call(method, path string, body, out any) {
+func (n *node) set(field string, value any) {
 	n.t.Helper()
-	require.NoError(n.t, n.l.Call(n.t.Context(), method, path, body, out))
-}
-
-func (n *node) provision(verb string) {
-	n.t.Helper()
-	n.call(http.MethodPut, "/v1/nodes/"+n.uuid+"/states/provision", map[string]any{"target": verb}, nil)
-}
-
-func (n *node) set(path string, value any) {
-	n.t.Helper()
-	n.call(http.MethodPatch, "/v1/nodes/"+n.uuid, []map[string]any{{"op": "add", "path": path, "value": value}}, nil)
+	require.NoError(n.t, n.l.Set(n.t.Context(), n.uuid, map[string]any{field: value}))
 }
 
 func (n *node) spoil(faults ...map[string]any) {
@@ -84,23 +64,9 @@ func (n *node) spoil(faults ...map[string]any) {
 	require.NoError(n.t, n.l.Spoil(n.t.Context(), n.server.Name, faults))
 }
 
-func (n *node) state() (string, error) {
-	var now struct {
-		State string `json:"provision_state"`
-	}
-	err := n.l.Call(n.t.Context(), http.MethodGet, "/v1/nodes/"+n.uuid, nil, &now)
-	return now.State, err
-}
-
 func (n *node) await(state string) {
 	n.t.Helper()
-	eventually(n.t, func() error {
-		now, err := n.state()
-		if err == nil && now != state {
-			err = fmt.Errorf("node %s is %q, not %q", n.name, now, state)
-		}
-		return err
-	})
+	require.NoError(n.t, n.l.AwaitNode(n.t.Context(), n.uuid, state, patience))
 }
 
 // deploy asks for a deploy with the command line, and returns the id of its operation.
@@ -109,15 +75,6 @@ func (n *node) deploy(onFailure string) (operation string) {
 	code, out := n.l.run(n.t, "temper node deploy "+n.name+" --on-failure "+onFailure+" -o json")
 	require.Zero(n.t, code, out)
 	return regexp.MustCompile(`"id": "(\d+)"`).FindStringSubmatch(out)[1]
-}
-
-// operation is an operation as the API shows it.
-type operation struct {
-	State, Outcome, Cause, Error string
-}
-
-func (n *node) operation(id string) (o operation, err error) {
-	return o, n.l.Call(n.t.Context(), http.MethodGet, "/temper/v1/operations/"+id, nil, &o)
 }
 
 // why is what GET /temper/v1/nodes/NODE/why tells.
@@ -132,7 +89,7 @@ type why struct {
 // why asks the API and the command line. It fails unless both tell the same.
 func (n *node) why() (w why, text string) {
 	n.t.Helper()
-	n.call(http.MethodGet, "/temper/v1/nodes/"+n.uuid+"/why", nil, &w)
+	require.NoError(n.t, n.l.Call(n.t.Context(), http.MethodGet, "/temper/v1/nodes/"+n.uuid+"/why", nil, &w))
 	code, text := n.l.run(n.t, "temper node why "+n.name)
 	require.Zero(n.t, code, text)
 	return w, strings.TrimSuffix(text, "\n")
@@ -150,7 +107,7 @@ func (l *lab) runTyping(t *testing.T, command, typed string) (code int, output s
 	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "sh", "-c", command)
-	cmd.Env = append(os.Environ(), "PATH="+l.bin+":"+os.Getenv("PATH"), "TEMPER_API_URL="+l.APIURL)
+	cmd.Env = stack.Environ("PATH="+l.bin+":"+os.Getenv("PATH"), "TEMPER_API_URL="+l.APIURL)
 	if typed != "" { // temper bmc probe asks for the password only in a terminal
 		cmd.Env = append(cmd.Env, "TEMPER_BMC_PASSWORD="+typed)
 	}
@@ -162,20 +119,8 @@ func (l *lab) runTyping(t *testing.T, command, typed string) (code int, output s
 	return cmd.ProcessState.ExitCode(), out.String()
 }
 
-// eventually waits until look returns nil.
+// eventually waits until cond returns nil.
 func eventually(t *testing.T, cond func() error) {
 	t.Helper()
-	tick := time.NewTicker(look)
-	defer tick.Stop()
-	deadline := time.Now().Add(patience)
-	for {
-		err := cond()
-		if err == nil {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("after %s: %v", patience, err)
-		}
-		<-tick.C
-	}
+	stack.Eventually(t, patience, cond)
 }

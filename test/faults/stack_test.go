@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -15,7 +14,6 @@ import (
 
 	"go.temper.dev/temper/internal/dev"
 	"go.temper.dev/temper/internal/sim"
-	"go.temper.dev/temper/internal/testenv"
 	"go.temper.dev/temper/test/stack"
 )
 
@@ -41,7 +39,6 @@ const (
 	servers = 30
 	// patience is how long to wait for what happens soon, on a machine that may be very busy.
 	patience = 60 * time.Second
-	look     = 100 * time.Millisecond
 )
 
 // lab is a running stack, and the program with which it is asked.
@@ -128,38 +125,11 @@ func (l *lab) conductor(t *testing.T, group, name string) *dev.Running {
 	return c
 }
 
-// pid returns the present process of a role's name.
-func (l *lab) pid(t *testing.T, name string) int {
-	t.Helper()
-	now := *l.Stack
-	require.NoError(t, now.Read())
-	for _, p := range now.Processes {
-		if p.Name == name {
-			return p.PID
-		}
-	}
-	require.Fail(t, name+" does not run")
-	return 0
-}
-
-// freezes stops a process and its children, as a host that hangs does, until thaw is called.
+// freezes freezes a process until thaw is called.
 func (l *lab) freezes(t *testing.T, name string) (thaw func()) {
 	t.Helper()
-	stopped := map[int]bool{}
-	for more := true; more; { // processes that are started meanwhile are stopped in the next round
-		more = false
-		for _, pid := range testenv.Family(t, l.pid(t, name)) {
-			if !stopped[pid] {
-				stopped[pid], more = true, true
-				_ = syscall.Kill(pid, syscall.SIGSTOP) // it may have ended
-			}
-		}
-	}
-	thaw = func() {
-		for pid := range stopped {
-			_ = syscall.Kill(pid, syscall.SIGCONT) // as above
-		}
-	}
+	thaw, err := l.Freeze(name)
+	require.NoError(t, err)
 	t.Cleanup(thaw)
 	return thaw
 }

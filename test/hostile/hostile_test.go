@@ -132,10 +132,8 @@ func (b *bench) prepare() {
 	servers, err := b.Servers(b.ctx)
 	require.NoError(b, err)
 	for _, n := range all {
-		var shown struct{ Name string }
-		require.NoError(b, b.Call(b.ctx, http.MethodGet, "/v1/nodes/"+n.UUID, nil, &shown))
 		for _, sv := range servers {
-			if sv.Name == shown.Name {
+			if sv.Name == n.Name {
 				b.macs[n.UUID] = sv.MACs
 				if n.UUID != b.healthy[0].UUID && n.UUID != b.healthy[1].UUID {
 					require.NoError(b, b.Spoil(b.ctx, sv.Name, []map[string]any{{"kind": "no_agent"}}))
@@ -144,12 +142,11 @@ func (b *bench) prepare() {
 		}
 		require.NotEmpty(b, b.macs[n.UUID])
 	}
-	require.NoError(b, b.Call(b.ctx, http.MethodPatch, "/v1/nodes/"+b.inspected.UUID,
-		[]map[string]any{{"op": "add", "path": "/inspect_interface", "value": "agent"}}, nil))
+	require.NoError(b, b.Set(b.ctx, b.inspected.UUID, map[string]any{"inspect_interface": "agent"}))
 	digest, err := b.Digest(b.ctx)
 	require.NoError(b, err)
 	for _, n := range b.healthy {
-		require.NoError(b, b.provision(n.UUID, "provide"))
+		require.NoError(b, b.Provision(b.ctx, n.UUID, "provide"))
 	}
 	_, err = b.AwaitState(b.ctx, b.healthy, "available", time.Now())
 	require.NoError(b, err)
@@ -168,14 +165,10 @@ func (b *bench) prepare() {
 // origin returns an URL without its path.
 func origin(u string) string { return strings.TrimSuffix(u, "/metrics") }
 
-func (b *bench) provision(uuid, verb string) error {
-	return b.Call(b.ctx, http.MethodPut, "/v1/nodes/"+uuid+"/states/provision", map[string]any{"target": verb}, nil)
-}
-
 // play lets all attackers act at once, for howLong.
 func (b *bench) play() {
-	require.NoError(b, b.provision(b.inspected.UUID, "inspect"))
-	b.await(b.inspected.UUID, "inspect wait")
+	require.NoError(b, b.Provision(b.ctx, b.inspected.UUID, "inspect"))
+	require.NoError(b, b.AwaitNode(b.ctx, b.inspected.UUID, "inspect wait", 2*time.Minute))
 	s := newStranger(b.APIURL, b.others, append([]string{b.inspected.UUID}, b.macs[b.inspected.UUID]...))
 	var all sync.WaitGroup
 	for i := range 100 { // the largest first, all at once
@@ -185,7 +178,7 @@ func (b *bench) play() {
 		})
 	}
 	for _, n := range b.healthy {
-		require.NoError(b, b.provision(n.UUID, "active"))
+		require.NoError(b, b.Provision(b.ctx, n.UUID, "active"))
 	}
 	all.Wait()
 	until, stop := context.WithTimeout(b.ctx, *howLong)
@@ -221,15 +214,12 @@ func (b *bench) play() {
 
 // poke requests something that the node's state allows, if there is anything.
 func (b *bench) poke(uuid string, verbs map[string]string) {
-	var n struct {
-		State       string `json:"provision_state"`
-		Maintenance bool
-	}
-	require.NoError(b, b.Call(b.ctx, http.MethodGet, "/v1/nodes/"+uuid, nil, &n))
+	n, err := b.Show(b.ctx, uuid)
+	require.NoError(b, err)
 	if n.Maintenance {
 		_ = b.Call(b.ctx, http.MethodDelete, "/v1/nodes/"+uuid+"/maintenance", nil, nil)
 	}
-	if verb := verbs[n.State]; verb != "" && b.provision(uuid, verb) == nil {
+	if verb := verbs[n.State]; verb != "" && b.Provision(b.ctx, uuid, verb) == nil {
 		b.verbs++
 	}
 }
@@ -248,13 +238,6 @@ func (b *bench) beAgent(n stack.Node) {
 	_ = b.Call(b.ctx, http.MethodPost, "/v1/heartbeat/"+n.UUID, map[string]any{
 		"callback_url": b.device.URL, "agent_token": l.Config.Token, "agent_version": "11.4.0", "agent_verify_ca": b.device.ca,
 	}, nil)
-}
-
-func (b *bench) await(uuid, state string) {
-	require.Eventually(b, func() bool {
-		var n stack.Node
-		return b.Call(b.ctx, http.MethodGet, "/v1/nodes/"+uuid, nil, &n) == nil && n.State == state
-	}, 2*time.Minute, 100*time.Millisecond, "%s never was %s", uuid, state)
 }
 
 func (b *bench) healthyAreDeployed() {

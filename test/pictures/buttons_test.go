@@ -4,14 +4,16 @@ import (
 	"net/url"
 
 	"github.com/stretchr/testify/require"
+
+	"go.temper.dev/temper/test/stack"
 )
 
 // works waits until a conductor works on the node's current step, in the run that the operation belongs to, and
 // opens a tab of it.
-func (w *tour) works(node, tab string) operation {
+func (w *tour) works(node, tab string) stack.Operation {
 	w.t.Helper()
-	o := w.until(node, "at a step", func(o operation) bool { return o.State == "running" && o.Conductor != "" })
-	w.open(o.page(tab))
+	o := w.until(node, "at a step", func(o stack.Operation) bool { return o.State == "running" && o.Conductor != "" })
+	w.open(page(o, tab))
 	return o
 }
 
@@ -26,8 +28,8 @@ func (w *tour) activity() {
 	o := w.works(running, "pending-activities")
 	w.button("Pause")
 	w.confirm()
-	w.until(running, "paused", func(o operation) bool { return o.State == "paused" })
-	w.open(o.page("pending-activities"))
+	w.until(running, "paused", func(o stack.Operation) bool { return o.State == "paused" })
+	w.open(page(o, "pending-activities"))
 	w.button("Unpause")
 	w.confirm()
 	o = w.works(running, "pending-activities")
@@ -43,7 +45,7 @@ func (w *tour) signals() {
 	o := w.works(running, "history")
 	w.signal("look", "")
 	w.signal("steps", `{"steps": "none"}`)
-	w.open(o.page("history"))
+	w.open(page(o, "history"))
 	w.see("Workflow Execution Signaled")
 	o = w.works(running, "user-metadata")
 	w.seeRead("operation "+o.ID+" (deploy) is running", "Runs step: deploy.deploy")
@@ -66,7 +68,7 @@ func (w *tour) reset() {
 	o := w.works(running, "history")
 	w.action("reset-button")
 	w.resetHere()
-	next := w.until(running, "taken over", func(n operation) bool { return n.RunID != o.RunID && n.State == "running" && n.Conductor != "" })
+	next := w.until(running, "taken over", func(n stack.Operation) bool { return n.RunID != o.RunID && n.State == "running" && n.Conductor != "" })
 	require.Equal(w.t, o.ID, next.ID)
 	require.Equal(w.t, "deploying", w.state(running))
 }
@@ -84,7 +86,8 @@ func (w *tour) terminated() {
 	o := w.works(running, "history")
 	w.action("terminate-button")
 	w.confirm()
-	w.wait(func() bool { o = w.operation(o.ID); return o.State == "ended" }, "operation %s has not ended", o.ID)
+	id := o.ID
+	o = w.until(running, "ended", func(n stack.Operation) bool { return n.ID == id && n.State == "ended" })
 	require.Equal(w.t, "failed", o.Outcome)
 	require.Equal(w.t, "workflow_terminated", o.Cause)
 	w.reach("deploy failed", running)
@@ -93,7 +96,7 @@ func (w *tour) terminated() {
 // again starts a workflow like that of an operation that has ended: it fails and changes nothing.
 func (w *tour) again() {
 	o := w.newest(held)
-	w.open(o.page("history"))
+	w.open(page(o, "history"))
 	w.click("e.innerText.trim() == 'More Actions'")
 	w.click("e.role == 'menuitem' && e.innerText.trim() == 'Start Workflow Like This One'")
 	w.see("Start Workflow", held, "Task Queue is Active")
@@ -106,14 +109,14 @@ func (w *tour) again() {
 // batch cancels the operations of two nodes from the list.
 func (w *tour) batch() {
 	for _, n := range batched {
-		w.until(n, "waiting", func(o operation) bool { return o.State == "waiting" })
+		w.until(n, "waiting", func(o stack.Operation) bool { return o.State == "waiting" })
 	}
 	w.lists(`ExecutionStatus = "Running" AND TemperNodeName IN ("`+batched[0]+`", "`+batched[1]+`")`, "2 RUNNING")
 	w.click("e.tagName == 'LABEL' && e.closest('thead')")
 	w.id("bulk-cancel-button")
 	w.confirm()
 	for _, n := range batched {
-		o := w.until(n, "ended", func(o operation) bool { return o.State == "ended" })
+		o := w.until(n, "ended", func(o stack.Operation) bool { return o.State == "ended" })
 		require.Equal(w.t, "cancelled", o.Outcome)
 	}
 	w.reach("deploy failed", batched...)

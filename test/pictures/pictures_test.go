@@ -9,6 +9,8 @@ import (
 
 	"github.com/chromedp/chromedp/kb"
 	"github.com/stretchr/testify/require"
+
+	"go.temper.dev/temper/test/stack"
 )
 
 var out = flag.String("out", "", "folder for the pictures; default: none are kept")
@@ -30,15 +32,19 @@ var wrong = strings.Repeat("0", 64)
 
 // tour is the test's world: a stack, and a browser that shows its Temporal's UI.
 type tour struct {
-	*stack
+	*stack.Stack
 	*browser
-	t *testing.T
+	t      *testing.T
+	digest string // of the rack's image
 }
 
 func TestTemporalsUI(t *testing.T) {
 	path := chromium(t)
 	s := startStack(t)
-	w := &tour{stack: s, browser: openBrowser(t, path, s.UI), t: t}
+	w := &tour{Stack: s, browser: openBrowser(t, path, s.TemporalUIURL), t: t}
+	var err error
+	w.digest, err = s.Digest(t.Context())
+	require.NoError(t, err)
 	w.prepare()
 	for _, scene := range []struct {
 		name string
@@ -59,7 +65,7 @@ func TestTemporalsUI(t *testing.T) {
 		{"batch", w.batch},
 	} {
 		t.Run(scene.name, func(t *testing.T) {
-			w.t, w.stack.t, w.browser.t = t, t, t
+			w.t, w.browser.t = t, t
 			scene.play()
 		})
 	}
@@ -91,7 +97,7 @@ func (w *tour) prepare() {
 	}
 	w.reach("available", all...)
 	for _, n := range all {
-		w.image(n, w.checksum)
+		w.image(n, w.digest)
 	}
 	w.image(held, wrong)
 	w.image(aborted, wrong)
@@ -112,29 +118,29 @@ func (w *tour) prepare() {
 
 // running inspects a step that lasts.
 func (w *tour) running() {
-	o := w.until(running, "at a step", func(o operation) bool { return o.State == "running" && o.Conductor != "" })
-	w.open(o.page("user-metadata"))
+	o := w.until(running, "at a step", func(o stack.Operation) bool { return o.State == "running" && o.Conductor != "" })
+	w.open(page(o, "user-metadata"))
 	w.seeRead("deploy "+running, "operation "+o.ID+" (deploy) is running", "Runs step: deploy.deploy", "Request Cancellation")
 	w.keep("running")
-	w.open(o.page("search-attributes"))
+	w.open(page(o, "search-attributes"))
 	w.see("TemperConductor", o.Conductor, "TemperNodeName", running, "TemperHeld", "TemperDriver", "redfish")
-	w.open(o.page("memo"))
+	w.open(page(o, "memo"))
 	w.see("node_uuid", running)
 }
 
 // held decides about a failed step, first with input that is refused.
 func (w *tour) held() {
-	o := w.until(held, "held", func(o operation) bool { return o.State == "holding" })
-	w.open(o.page("user-metadata"))
+	o := w.until(held, "held", func(o stack.Operation) bool { return o.State == "holding" })
+	w.open(page(o, "user-metadata"))
 	w.seeRead("operation "+o.ID+" (deploy) is holding", "temper operation retry "+o.ID, "Update decide")
 	w.keep("held")
-	w.image(held, w.checksum)
+	w.image(held, w.digest)
 	w.decide(`{"action": "dance"}`)
 	w.see("is not valid")
 	require.Empty(w.t, w.newest(held).Decisions)
-	w.open(o.page("user-metadata"))
+	w.open(page(o, "user-metadata"))
 	w.decide(`{"action": "retry", "by": "ann", "reason": "the right digest"}`)
-	o = w.until(held, "retried", func(o operation) bool { return len(o.Decisions) == 1 })
+	o = w.until(held, "retried", func(o stack.Operation) bool { return len(o.Decisions) == 1 })
 	require.Equal(w.t, "retry", o.Decisions[0].Action)
 	require.Equal(w.t, "ann", o.Decisions[0].By)
 	require.Equal(w.t, "the right digest", o.Decisions[0].Reason)
@@ -144,11 +150,11 @@ func (w *tour) held() {
 
 // aborted decides that a held operation ends. The list finds it by its cause before and after that.
 func (w *tour) aborted() {
-	o := w.until(aborted, "held", func(o operation) bool { return o.State == "holding" })
+	o := w.until(aborted, "held", func(o stack.Operation) bool { return o.State == "holding" })
 	w.lists(`TemperHeld = true AND TemperCause = "`+o.Cause+`" AND TemperNodeName = "`+aborted+`"`, "1 RUNNING")
-	w.open(o.page("user-metadata"))
+	w.open(page(o, "user-metadata"))
 	w.decide(`{"action": "abort", "reason": "the wrong node"}`)
-	o = w.until(aborted, "ended", func(o operation) bool { return o.State == "ended" })
+	o = w.until(aborted, "ended", func(o stack.Operation) bool { return o.State == "ended" })
 	require.Equal(w.t, "cancelled", o.Outcome)
 	require.Equal(w.t, "aborted", o.Cause)
 	require.Equal(w.t, "somebody in Temporal", o.Decisions[0].By)
@@ -180,43 +186,43 @@ func (w *tour) editor(input string) {
 
 // paused pauses a workflow, and lets it go on.
 func (w *tour) paused() {
-	o := w.until(paused, "waiting", func(o operation) bool { return o.State == "waiting" })
-	w.open(o.page("user-metadata"))
+	o := w.until(paused, "waiting", func(o stack.Operation) bool { return o.State == "waiting" })
+	w.open(page(o, "user-metadata"))
 	w.seeRead("operation " + o.ID + " (deploy) is waiting")
 	w.button("Pause Workflow")
 	w.confirm()
-	w.until(paused, "paused", func(o operation) bool { return o.State == "paused" })
-	w.open(o.page("history"))
+	w.until(paused, "paused", func(o stack.Operation) bool { return o.State == "paused" })
+	w.open(page(o, "history"))
 	w.see("PAUSED")
 	w.keep("paused")
 	w.button("Unpause Workflow")
 	w.confirm()
-	w.until(paused, "waiting again", func(o operation) bool { return o.State == "waiting" })
+	w.until(paused, "waiting again", func(o stack.Operation) bool { return o.State == "waiting" })
 }
 
 // cancelled ends an operation.
 func (w *tour) cancelled() {
-	o := w.until(cancelled, "waiting", func(o operation) bool { return o.State == "waiting" })
-	w.open(o.page("user-metadata"))
+	o := w.until(cancelled, "waiting", func(o stack.Operation) bool { return o.State == "waiting" })
+	w.open(page(o, "user-metadata"))
 	w.action("request-cancellation-button")
 	w.confirm()
-	o = w.until(cancelled, "ended", func(o operation) bool { return o.State == "ended" })
+	o = w.until(cancelled, "ended", func(o stack.Operation) bool { return o.State == "ended" })
 	require.Equal(w.t, "cancelled", o.Outcome)
 	w.reach("deploy failed", cancelled)
 }
 
 // failed looks at the end of an operation, and retries it: a reset of its workflow starts another operation.
 func (w *tour) failed() {
-	o := w.until(failed, "ended", func(o operation) bool { return o.State == "ended" })
+	o := w.until(failed, "ended", func(o stack.Operation) bool { return o.State == "ended" })
 	require.Equal(w.t, "failed", o.Outcome)
-	w.open(o.page("user-metadata"))
+	w.open(page(o, "user-metadata"))
 	w.seeRead("operation "+o.ID+" (deploy) has failed", "temper operation retry "+o.ID, "Reset")
 	w.keep("failed")
-	w.image(failed, w.checksum)
+	w.image(failed, w.digest)
 	w.button("Reset")
 	w.resetHere()
-	next := w.until(failed, "retried", func(n operation) bool { return n.ID != o.ID })
-	require.Equal(w.t, &o.ID, next.RetryOf)
+	next := w.until(failed, "retried", func(n stack.Operation) bool { return n.ID != o.ID })
+	require.Equal(w.t, o.ID, next.RetryOf)
 	w.reach("active", failed)
 }
 

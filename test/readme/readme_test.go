@@ -19,13 +19,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"go.temper.dev/temper/internal/dev"
-	"go.temper.dev/temper/internal/dev/devfile"
 	"go.temper.dev/temper/test/readme"
 	"go.temper.dev/temper/test/stack"
 )
 
 const (
-	root        = "../.."
 	startWithin = 3 * time.Minute
 	lineWithin  = 3 * time.Minute
 	look        = 20 * time.Millisecond
@@ -38,15 +36,15 @@ type follower struct {
 	env    map[string]string // as exported so far
 	said   string            // the output of the current block's commands
 	stack  *exec.Cmd
-	rack   string     // host:port
-	server dev.Server // the real one that is enrolled
+	rack   string       // host:port
+	server stack.Server // the real one that is enrolled
 }
 
 func TestReadmeCanBeFollowed(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join(root, "README.md"))
+	text, err := os.ReadFile(filepath.Join(stack.Root, "README.md"))
 	require.NoError(t, err)
-	f := &follower{t: t, dir: folder(t), env: map[string]string{}}
-	bin, err := stack.Programs(t.Context(), root)
+	f := &follower{t: t, dir: stack.Folder(t), env: map[string]string{}}
+	bin, err := stack.Programs(t.Context(), stack.Root)
 	require.NoError(t, err)
 	require.NoError(t, os.Symlink(bin, filepath.Join(f.dir, "bin")))
 	blocks := readme.Blocks(string(text))
@@ -84,22 +82,6 @@ func (f *follower) known(words []string) {
 	}
 }
 
-// folder makes a folder that PostgreSQL's user can reach.
-func folder(t *testing.T) string {
-	t.Helper()
-	dir, err := os.MkdirTemp("", "temper-readme-test-")
-	require.NoError(t, err)
-	require.NoError(t, os.Chmod(dir, 0o755))
-	t.Cleanup(func() {
-		if t.Failed() {
-			t.Logf("what was done is in %s", dir)
-			return
-		}
-		require.NoError(t, os.RemoveAll(dir))
-	})
-	return dir
-}
-
 // follow runs one command.
 func (f *follower) follow(section, command string) {
 	f.t.Helper()
@@ -119,7 +101,7 @@ func (f *follower) follow(section, command string) {
 // make returns the last line of what make would run.
 func (f *follower) make(command string) string {
 	f.t.Helper()
-	cmd := exec.CommandContext(f.t.Context(), "make", append([]string{"--dry-run", "-C", root}, strings.Fields(command)[1:]...)...)
+	cmd := exec.CommandContext(f.t.Context(), "make", append([]string{"--dry-run", "-C", stack.Root}, strings.Fields(command)[1:]...)...)
 	cmd.Env = f.environ()
 	out, err := cmd.CombinedOutput()
 	require.NoError(f.t, err, "%s: %s", command, out)
@@ -197,15 +179,11 @@ func (f *follower) conductor() int {
 	f.t.Helper()
 	name := regexp.MustCompile(`conductor-\d+`).FindAllString(f.said, -1)
 	require.NotEmpty(f.t, name, "no conductor was named in %s", f.said)
-	info, err := devfile.ReadInfo(filepath.Join(f.dir, ".temper/dev/dev.json"))
+	s, err := stack.Attach(filepath.Join(f.dir, ".temper/dev"))
 	require.NoError(f.t, err)
-	for _, p := range info.Processes {
-		if p.Name == name[len(name)-1] {
-			return p.Pid
-		}
-	}
-	require.Fail(f.t, "it does not run", name)
-	return 0
+	p, err := s.Process(name[len(name)-1])
+	require.NoError(f.t, err)
+	return p.PID
 }
 
 // fillServer replaces the address of the real server by that of a simulated server that is not enrolled.
@@ -225,7 +203,7 @@ func (f *follower) fillServer(command string) string {
 }
 
 // realServer starts a rack of one server.
-func (f *follower) realServer() dev.Server {
+func (f *follower) realServer() stack.Server {
 	f.t.Helper()
 	p, err := dev.Command{
 		Path: filepath.Join(f.dir, "bin/temper"), Env: f.environ(), LogFile: filepath.Join(f.dir, "rack.log"), ReadyFile: filepath.Join(f.dir, "rack.json"),
@@ -237,10 +215,8 @@ func (f *follower) realServer() dev.Server {
 		defer cancel()
 		require.NoError(f.t, p.Stop(ctx))
 	})
-	at, err := devfile.ReadReady(filepath.Join(f.dir, "rack.json"))
+	servers, err := (&stack.Stack{RackURL: p.URL()}).Servers(f.t.Context())
 	require.NoError(f.t, err)
-	var servers []dev.Server
-	require.NoError(f.t, dev.Call(f.t.Context(), http.MethodGet, at.URL+"/servers", nil, &servers))
 	require.Len(f.t, servers, 1)
 	return servers[0]
 }
@@ -279,7 +255,7 @@ func (f *follower) asBaremetal(command string) {
 		path += words[3]
 	}
 	var answer json.RawMessage
-	require.NoError(f.t, dev.Call(f.t.Context(), http.MethodGet, f.env["OS_ENDPOINT"]+path, nil, &answer))
+	require.NoError(f.t, (&stack.Stack{APIURL: f.env["OS_ENDPOINT"]}).Call(f.t.Context(), http.MethodGet, path, nil, &answer))
 	require.Contains(f.t, string(answer), "sim-0001")
 }
 
@@ -288,14 +264,9 @@ func installed(program string) bool {
 	return err == nil
 }
 
-// environ returns the environment without variables that would configure the stack, and with the exported ones.
+// environ returns the environment with what was exported so far.
 func (f *follower) environ() []string {
-	var env []string
-	for _, e := range os.Environ() {
-		if !strings.HasPrefix(e, "TEMPER_") && !strings.HasPrefix(e, "OS_") && !strings.HasPrefix(e, "MAKE") {
-			env = append(env, e)
-		}
-	}
+	env := stack.Environ()
 	for name, value := range f.env {
 		env = append(env, name+"="+value)
 	}

@@ -13,6 +13,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"syscall"
+	"time"
 
 	enums "go.temporal.io/api/enums/v1"
 	historypb "go.temporal.io/api/history/v1"
@@ -136,11 +137,7 @@ func (r *recorder) play(ctx context.Context, n stack.Node, l leg) error {
 			return err
 		}
 	}
-	body := map[string]any{"target": l.verb}
-	for k, v := range l.body {
-		body[k] = v
-	}
-	if err := r.Call(ctx, http.MethodPut, "/v1/nodes/"+n.UUID+"/states/provision", body, nil); err != nil {
+	if err := r.provision(ctx, n, l.verb, "", l.body); err != nil {
 		return err
 	}
 	if l.during != nil {
@@ -152,54 +149,26 @@ func (r *recorder) play(ctx context.Context, n stack.Node, l leg) error {
 	if err != nil {
 		return err
 	}
-	all, err := r.Nodes(ctx)
+	now, err := r.Show(ctx, n.UUID)
+	if err == nil && now.State != l.to {
+		err = fmt.Errorf("node is %q, not %q", now.State, l.to)
+	}
 	if err != nil {
 		return err
-	}
-	for _, now := range all {
-		if now.UUID == n.UUID && now.State != l.to {
-			return fmt.Errorf("node is %q, not %q", now.State, l.to)
-		}
 	}
 	return r.keep(ctx, l.name, op.WorkflowID, op.RunID)
 }
 
-// operation has the fields of an operation that are needed here.
-type operation struct {
-	ID         string `json:"id"`
-	Kind       string `json:"kind"`
-	State      string `json:"state"`
-	WaitingFor string `json:"waiting_for"`
-	Conductor  string `json:"conductor"`
-	WorkflowID string `json:"workflow_id"`
-	RunID      string `json:"run_id"`
+// patience is how long anything may take.
+const patience = 2 * time.Minute
+
+// until waits for the newest operation of a node.
+func (r *recorder) until(ctx context.Context, uuid, what string, good func(stack.Operation) bool) (stack.Operation, error) {
+	return r.AwaitOperation(ctx, uuid, what, patience, good)
 }
 
-func (r *recorder) newest(ctx context.Context, uuid string) (operation, error) {
-	var page struct {
-		Operations []operation `json:"operations"`
-	}
-	err := r.Call(ctx, http.MethodGet, "/temper/v1/operations?limit=1&node="+uuid, nil, &page)
-	if err == nil && len(page.Operations) == 0 {
-		err = fmt.Errorf("node %s has no operation", uuid)
-	}
-	if err != nil {
-		return operation{}, err
-	}
-	return page.Operations[0], nil
-}
-
-// until polls the newest operation of a node.
-func (r *recorder) until(ctx context.Context, uuid, what string, good func(operation) bool) (op operation, err error) {
-	err = poll(ctx, "an operation that is "+what, func() (bool, error) {
-		op, err = r.newest(ctx, uuid)
-		return err == nil && good(op), err
-	})
-	return op, err
-}
-
-func (r *recorder) awaitEnd(ctx context.Context, uuid string) (operation, error) {
-	return r.until(ctx, uuid, "ended", func(o operation) bool { return o.State == "ended" })
+func (r *recorder) awaitEnd(ctx context.Context, uuid string) (stack.Operation, error) {
+	return r.until(ctx, uuid, "ended", func(o stack.Operation) bool { return o.State == "ended" })
 }
 
 // first returns the node that the legs use.
@@ -217,19 +186,12 @@ func (r *recorder) killConductor(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	op, err := r.until(ctx, n.UUID, "at work", func(o operation) bool { return o.State == "running" && o.Conductor != "" })
+	op, err := r.until(ctx, n.UUID, "at work", func(o stack.Operation) bool { return o.State == "running" && o.Conductor != "" })
 	if err != nil {
 		return err
 	}
-	if err := r.Read(); err != nil {
-		return err
-	}
-	for _, p := range r.Processes {
-		if p.Name == op.Conductor {
-			return syscall.Kill(p.PID, syscall.SIGKILL)
-		}
-	}
-	return fmt.Errorf("no process for conductor %s", op.Conductor)
+	_, err = r.Signal(op.Conductor, syscall.SIGKILL)
+	return err
 }
 
 func (r *recorder) cancel(ctx context.Context) error {
@@ -237,7 +199,7 @@ func (r *recorder) cancel(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	op, err := r.until(ctx, n.UUID, "waiting", func(o operation) bool { return o.State == "waiting" })
+	op, err := r.until(ctx, n.UUID, "waiting", func(o stack.Operation) bool { return o.State == "waiting" })
 	if err != nil {
 		return err
 	}
@@ -274,7 +236,7 @@ func (r *recorder) management(ctx context.Context, n stack.Node) error {
 		if err := r.Call(ctx, http.MethodPut, path+one.path, one.body, nil); err != nil {
 			return err
 		}
-		op, err := r.newest(ctx, n.UUID)
+		op, err := r.Newest(ctx, n.UUID)
 		if err == nil {
 			err = r.keep(ctx, one.name, op.WorkflowID, op.RunID)
 		}
@@ -303,30 +265,32 @@ func (r *recorder) vendor(ctx context.Context, n stack.Node) error {
 
 // keepReading keeps the history of the reading that was made.
 func (r *recorder) keepReading(ctx context.Context) error {
-	return poll(ctx, "a reading in Temporal's list", func() (bool, error) {
+	return stack.Await(ctx, patience, func() error {
 		page, err := r.temporal.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{Query: "WorkflowType = 'ReadBMC' AND ExecutionStatus = 'Completed'"})
-		if err != nil || len(page.GetExecutions()) == 0 {
-			return false, err
+		if err == nil && len(page.GetExecutions()) == 0 {
+			err = errors.New("no reading is in Temporal's list")
+		}
+		if err != nil {
+			return err
 		}
 		run := page.GetExecutions()[0].GetExecution()
-		return true, r.keep(ctx, "ReadBMC", run.GetWorkflowId(), run.GetRunId())
+		return r.keep(ctx, "ReadBMC", run.GetWorkflowId(), run.GetRunId())
 	})
 }
 
 // undo terminates a deploy that waits for its agent: what it left is undone by an operation of its own.
 func (r *recorder) undo(ctx context.Context, n stack.Node) error {
-	body := map[string]any{"target": "active"}
-	if err := r.Call(ctx, http.MethodPut, "/v1/nodes/"+n.UUID+"/states/provision", body, nil); err != nil {
+	if err := r.Provision(ctx, n.UUID, "active"); err != nil {
 		return err
 	}
-	op, err := r.until(ctx, n.UUID, "waiting", func(o operation) bool { return o.State == "waiting" })
+	op, err := r.until(ctx, n.UUID, "waiting", func(o stack.Operation) bool { return o.State == "waiting" })
 	if err != nil {
 		return err
 	}
 	if err := r.temporal.TerminateWorkflow(ctx, op.WorkflowID, op.RunID, "recorded"); err != nil {
 		return err
 	}
-	op, err = r.until(ctx, n.UUID, "undone", func(o operation) bool { return o.Kind == "undo" && o.State == "ended" })
+	op, err = r.until(ctx, n.UUID, "undone", func(o stack.Operation) bool { return o.Kind == "undo" && o.State == "ended" })
 	if err != nil {
 		return err
 	}

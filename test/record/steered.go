@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"strings"
 	"syscall"
-	"time"
 
 	commonpb "go.temporal.io/api/common/v1"
 	enums "go.temporal.io/api/enums/v1"
@@ -42,15 +42,13 @@ func (r *recorder) steered(ctx context.Context, n stack.Node) error {
 // provision requests a verb; more are other fields of the request.
 func (r *recorder) provision(ctx context.Context, n stack.Node, verb, query string, more map[string]any) error {
 	body := map[string]any{"target": verb}
-	for k, v := range more {
-		body[k] = v
-	}
+	maps.Copy(body, more)
 	return r.Call(ctx, http.MethodPut, "/v1/nodes/"+n.UUID+"/states/provision"+query, body, nil)
 }
 
 // held waits until the operation holds, and decides.
 func (r *recorder) held(ctx context.Context, n stack.Node, action string) error {
-	op, err := r.until(ctx, n.UUID, "held", func(o operation) bool { return o.State == "holding" })
+	op, err := r.until(ctx, n.UUID, "held", func(o stack.Operation) bool { return o.State == "holding" })
 	if err != nil {
 		return err
 	}
@@ -104,19 +102,19 @@ func (r *recorder) aborted(ctx context.Context, n stack.Node) error {
 	if err := r.holding(ctx, n); err != nil {
 		return err
 	}
-	if _, err := r.until(ctx, n.UUID, "held", func(o operation) bool { return o.State == "holding" }); err != nil {
+	if _, err := r.until(ctx, n.UUID, "held", func(o stack.Operation) bool { return o.State == "holding" }); err != nil {
 		return err
 	}
 	if err := r.maintenance(ctx, n, true); err != nil {
 		return err
 	}
-	if _, err := r.until(ctx, n.UUID, "standing still", func(o operation) bool { return strings.Contains(o.WaitingFor, "paused: maintenance") }); err != nil {
+	if _, err := r.until(ctx, n.UUID, "standing still", func(o stack.Operation) bool { return strings.Contains(o.WaitingFor, "paused: maintenance") }); err != nil {
 		return err
 	}
 	if err := r.maintenance(ctx, n, false); err != nil {
 		return err
 	}
-	if _, err := r.until(ctx, n.UUID, "going on", func(o operation) bool { return !strings.Contains(o.WaitingFor, "paused: maintenance") }); err != nil {
+	if _, err := r.until(ctx, n.UUID, "going on", func(o stack.Operation) bool { return !strings.Contains(o.WaitingFor, "paused: maintenance") }); err != nil {
 		return err
 	}
 	if err := r.held(ctx, n, "abort"); err != nil {
@@ -133,18 +131,18 @@ func (r *recorder) maintenance(ctx context.Context, n stack.Node, on bool) error
 }
 
 // resting begins a deploy whose agent does not come up, and waits until the operation waits for the agent.
-func (r *recorder) resting(ctx context.Context, n stack.Node) (operation, error) {
+func (r *recorder) resting(ctx context.Context, n stack.Node) (stack.Operation, error) {
 	if err := r.noAgent(ctx); err != nil {
-		return operation{}, err
+		return stack.Operation{}, err
 	}
 	if err := r.provision(ctx, n, "active", "", nil); err != nil {
-		return operation{}, err
+		return stack.Operation{}, err
 	}
-	return r.until(ctx, n.UUID, "waiting", func(o operation) bool { return o.State == "waiting" })
+	return r.until(ctx, n.UUID, "waiting", func(o stack.Operation) bool { return o.State == "waiting" })
 }
 
 // cancelled cancels an operation that waits, and lets agents come up again.
-func (r *recorder) cancelled(ctx context.Context, n stack.Node, op operation, name string) error {
+func (r *recorder) cancelled(ctx context.Context, n stack.Node, op stack.Operation, name string) error {
 	err := r.Call(ctx, http.MethodPost, "/temper/v1/operations/"+op.ID+"/cancel", map[string]any{"reason": "recorded"}, nil)
 	if err != nil {
 		return err
@@ -201,7 +199,7 @@ func (r *recorder) reset(ctx context.Context, n stack.Node) error {
 	if err != nil {
 		return err
 	}
-	now, err := r.until(ctx, n.UUID, "the new run's", func(o operation) bool { return o.RunID != op.RunID && o.State == "waiting" })
+	now, err := r.until(ctx, n.UUID, "the new run's", func(o stack.Operation) bool { return o.RunID != op.RunID && o.State == "waiting" })
 	if err != nil {
 		return err
 	}
@@ -212,7 +210,7 @@ func (r *recorder) reset(ctx context.Context, n stack.Node) error {
 }
 
 // events iterates over the present history of an operation's run.
-func (r *recorder) events(ctx context.Context, op operation, see func(enums.EventType, int64)) error {
+func (r *recorder) events(ctx context.Context, op stack.Operation, see func(enums.EventType, int64)) error {
 	it := r.temporal.GetWorkflowHistory(ctx, op.WorkflowID, op.RunID, false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
 	for it.HasNext() {
 		e, err := it.Next()
@@ -225,33 +223,19 @@ func (r *recorder) events(ctx context.Context, op operation, see func(enums.Even
 }
 
 // napped waits until the operation's workflow has begun to wait for the nth time.
-func (r *recorder) napped(ctx context.Context, op operation, n int) error {
-	return poll(ctx, fmt.Sprintf("waited for the %d. time", n), func() (bool, error) {
+func (r *recorder) napped(ctx context.Context, op stack.Operation, n int) error {
+	return stack.Await(ctx, patience, func() error {
 		naps := 0
 		err := r.events(ctx, op, func(t enums.EventType, _ int64) {
 			if t == enums.EVENT_TYPE_TIMER_STARTED {
 				naps++
 			}
 		})
-		return naps >= n, err
+		if err == nil && naps < n {
+			err = fmt.Errorf("it has begun to wait %d times, not %d", naps, n)
+		}
+		return err
 	})
-}
-
-// poll calls so until it returns true.
-func poll(ctx context.Context, what string, so func() (bool, error)) error {
-	tick := time.NewTicker(50 * time.Millisecond)
-	defer tick.Stop()
-	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); {
-		if done, err := so(); done || err != nil {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-tick.C:
-		}
-	}
-	return fmt.Errorf("not within 2 minutes: %s", what)
 }
 
 // uncovered requests an inspection while all conductors are frozen and count as dead, and continues them when the operation
@@ -280,19 +264,12 @@ func tell(all []stack.Process, what syscall.Signal) error {
 }
 
 func (r *recorder) uncoveredMeanwhile(ctx context.Context, n stack.Node) error {
-	err := poll(ctx, "the conductors taken for dead", func() (bool, error) {
-		var page struct {
-			Conductors []struct {
-				State string `json:"state"`
-			} `json:"conductors"`
+	err := stack.Await(ctx, patience, func() error {
+		names, err := r.Alive(ctx)
+		if err == nil && len(names) > 0 {
+			err = fmt.Errorf("%v are taken for alive", names)
 		}
-		err := r.Call(ctx, http.MethodGet, "/temper/v1/conductors", nil, &page)
-		for _, c := range page.Conductors {
-			if c.State == "alive" {
-				return false, err
-			}
-		}
-		return true, err
+		return err
 	})
 	if err != nil {
 		return err
@@ -300,11 +277,7 @@ func (r *recorder) uncoveredMeanwhile(ctx context.Context, n stack.Node) error {
 	if err := r.provision(ctx, n, "inspect", "?wait_for_conductor=true", nil); err != nil {
 		return err
 	}
-	_, err = r.until(ctx, n.UUID, "waiting for a conductor", func(o operation) bool { return strings.HasPrefix(o.WaitingFor, "a conductor") })
-	if err != nil {
-		return err
-	}
-	op, err := r.newest(ctx, n.UUID)
+	op, err := r.until(ctx, n.UUID, "waiting for a conductor", func(o stack.Operation) bool { return strings.HasPrefix(o.WaitingFor, "a conductor") })
 	if err != nil {
 		return err
 	}

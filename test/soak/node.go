@@ -25,23 +25,9 @@ func (w *world) enroll(ctx context.Context) ([]*node, error) {
 	}
 	var out []*node
 	for _, sv := range servers {
-		var made struct {
-			UUID string `json:"uuid"`
-		}
-		err := w.Call(ctx, http.MethodPost, "/v1/nodes", map[string]any{
-			"driver": "redfish", "resource_class": "baremetal",
-			"driver_info": map[string]any{
-				"redfish_address": sv.Address, "redfish_system_id": sv.System, "redfish_username": sv.Username,
-				"redfish_password": sv.Password, "redfish_verify_ca": sv.VerifyCA, "deploy_iso": w.RackURL + "/images/deploy.iso",
-			},
-		}, &made)
+		made, err := w.Enroll(ctx, sv, nil)
 		if err != nil {
 			return nil, err
-		}
-		for _, mac := range sv.MACs {
-			if err := w.Call(ctx, http.MethodPost, "/v1/ports", map[string]any{"node_uuid": made.UUID, "address": mac}, nil); err != nil {
-				return nil, err
-			}
 		}
 		out = append(out, &node{uuid: made.UUID, server: sv.Name, accepted: map[string]bool{}})
 	}
@@ -71,12 +57,8 @@ var powers = []string{"power on", "power off", "rebooting", "soft power off"}
 func (w *world) ask(ctx context.Context, n *node, dice *rand.Rand) {
 	for ctx.Err() == nil {
 		rest(ctx, time.Duration(dice.IntN(3000))*time.Millisecond)
-		var now struct {
-			State       string `json:"provision_state"`
-			Reservation string `json:"reservation"`
-			Maintenance bool   `json:"maintenance"`
-		}
-		if err := w.Call(ctx, http.MethodGet, "/v1/nodes/"+n.uuid, nil, &now); err != nil {
+		now, err := w.Show(ctx, n.uuid)
+		if err != nil {
 			continue
 		}
 		if now.Reservation != "" {
@@ -132,38 +114,19 @@ func (w *world) send(ctx context.Context, n *node, state, what string, body map[
 
 // cancel cancels the node's open operation.
 func (w *world) cancel(ctx context.Context, n *node) {
-	ops, err := w.history(ctx, n)
-	if err != nil || len(ops) == 0 {
+	o, err := w.Newest(ctx, n.uuid)
+	if err != nil {
 		return
 	}
 	// It may have ended by now, and then the request is refused.
-	_ = w.Call(ctx, http.MethodPost, "/temper/v1/operations/"+ops[0].ID+"/cancel", map[string]any{"reason": "the soak says so"}, nil)
+	_ = w.Call(ctx, http.MethodPost, "/temper/v1/operations/"+o.ID+"/cancel", map[string]any{"reason": "the soak says so"}, nil)
 }
 
 // history returns all operations of a node, newest first.
 func (w *world) history(ctx context.Context, n *node) ([]oracle.Operation, error) {
+	all, err := w.Operations(ctx, "node="+n.uuid)
 	var out []oracle.Operation
-	path := "/temper/v1/operations?limit=1000&node=" + n.uuid
-	var page struct {
-		Operations []struct {
-			ID          string     `json:"id"`
-			Kind        string     `json:"kind"`
-			Outcome     string     `json:"outcome"`
-			PowerTarget string     `json:"power_target"`
-			AcceptedAt  time.Time  `json:"accepted_at"`
-			EndedAt     *time.Time `json:"ended_at"`
-			Steps       []struct {
-				Interface string `json:"interface"`
-				Step      string `json:"step"`
-				PutOffs   int    `json:"put_offs"`
-				Restarts  int    `json:"restarts"`
-			} `json:"steps"`
-		} `json:"operations"`
-	}
-	if err := w.Call(ctx, http.MethodGet, path, nil, &page); err != nil {
-		return nil, err
-	}
-	for _, o := range page.Operations {
+	for _, o := range all {
 		one := oracle.Operation{ID: o.ID, Kind: o.Kind, Outcome: o.Outcome, Target: o.PowerTarget, Accepted: o.AcceptedAt}
 		if o.EndedAt != nil {
 			one.Ended = *o.EndedAt
@@ -176,17 +139,12 @@ func (w *world) history(ctx context.Context, n *node) ([]oracle.Operation, error
 		}
 		out = append(out, one)
 	}
-	return out, nil
+	return out, err
 }
 
 // found returns the present state of the node and its server, and what the server did.
 func (w *world) found(ctx context.Context, n *node) (oracle.Final, []oracle.Action, error) {
-	var now struct {
-		State       string `json:"provision_state"`
-		Reservation string `json:"reservation"`
-		Maintenance bool   `json:"maintenance"`
-	}
-	err := w.Call(ctx, http.MethodGet, "/v1/nodes/"+n.uuid, nil, &now)
+	now, err := w.Show(ctx, n.uuid)
 	if err != nil {
 		return oracle.Final{}, nil, err
 	}

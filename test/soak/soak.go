@@ -4,8 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
-	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -31,6 +32,9 @@ rack_step_delay: 100ms
 
 // settle is how long the open operations may take to end when nothing disturbs them any more.
 const settle = 6 * time.Minute
+
+// quiet is how long no operation must be open.
+const quiet = 20 * time.Second
 
 type options struct {
 	temper string
@@ -99,45 +103,17 @@ func (w *world) calm(ctx context.Context, nodes []*node) error {
 			return err
 		}
 	}
-	deadline := time.Now().Add(settle)
-	for quiet := 0; ; time.Sleep(time.Second) {
-		open, err := w.open(ctx)
-		switch {
-		case ctx.Err() != nil:
-			return ctx.Err()
-		case err != nil || len(open) > 0:
-			quiet = 0
-		default:
-			quiet++ // reconciliation opens undo operations a moment later
+	seen := time.Now() // when something was open; reconciliation opens undo operations a moment later
+	return stack.Await(ctx, settle, func() error {
+		open, err := w.Open(ctx)
+		if err != nil || len(open) > 0 {
+			seen = time.Now()
 		}
-		if quiet > 20 {
-			return nil
+		if err == nil && time.Since(seen) < quiet {
+			err = fmt.Errorf("%d operations are open: %v", len(open), slices.Collect(maps.Values(open)))
 		}
-		if time.Now().After(deadline) {
-			return errors.Join(err, fmt.Errorf("after %s %d operations are open: %s", settle, len(open), strings.Join(open, "; ")))
-		}
-	}
-}
-
-func (w *world) open(ctx context.Context) ([]string, error) {
-	var out []string
-	for _, state := range []string{"accepted", "running", "waiting", "paused", "holding", "undoing", "cancelling"} {
-		var page struct {
-			Operations []struct {
-				ID   string `json:"id"`
-				Kind string `json:"kind"`
-				Node string `json:"node_uuid"`
-				For  string `json:"waiting_for"`
-			} `json:"operations"`
-		}
-		if err := w.Call(ctx, http.MethodGet, "/temper/v1/operations?limit=1000&state="+state, nil, &page); err != nil {
-			return nil, err
-		}
-		for _, o := range page.Operations {
-			out = append(out, fmt.Sprintf("operation %s (%s) of %s is %s, waits for %q", o.ID, o.Kind, o.Node, state, o.For))
-		}
-	}
-	return out, nil
+		return err
+	})
 }
 
 // judge lets the oracle judge every node.

@@ -24,11 +24,7 @@ func Programs(ctx context.Context, root string) (string, error) {
 	if dir := os.Getenv("TEMPER_TEST_PROGRAMS"); dir != "" {
 		return filepath.Abs(dir)
 	}
-	bin := filepath.Join(root, "bin")
-	if err := build(ctx, root, "-o", filepath.Join(bin, "temper"), "./cmd/temper"); err != nil {
-		return "", err
-	}
-	return bin, build(ctx, filepath.Join(root, "deploy", "temporal-dev"), "-o", filepath.Join(bin, "temporal-dev"), ".")
+	return filepath.Join(root, "bin"), run(ctx, root, "make", "build")
 }
 
 // Temper is Programs, and returns the path of temper.
@@ -48,25 +44,26 @@ func Build(ctx context.Context, root, dir string, tags ...string) (string, error
 		return "", err
 	}
 	temper := filepath.Join(dir, "temper")
-	if err := build(ctx, root, "-tags", strings.Join(tags, ","), "-o", temper, "./cmd/temper"); err != nil {
+	if err := run(ctx, root, "go", "build", "-tags", strings.Join(tags, ","), "-o", temper, "./cmd/temper"); err != nil {
 		return "", err
 	}
-	beside := filepath.Join(dir, "temporal-dev")
 	ours := filepath.Join(root, "bin", "temporal-dev")
 	if _, err := os.Stat(ours); err != nil {
-		return temper, build(ctx, filepath.Join(root, "deploy", "temporal-dev"), "-o", beside, ".")
+		if err := run(ctx, root, "make", "temporal-dev"); err != nil {
+			return "", err
+		}
 	}
-	if err := os.Symlink(ours, beside); err != nil && !errors.Is(err, os.ErrExist) {
+	if err := os.Symlink(ours, filepath.Join(dir, "temporal-dev")); err != nil && !errors.Is(err, os.ErrExist) {
 		return "", err
 	}
 	return temper, nil
 }
 
-func build(ctx context.Context, dir string, args ...string) error {
-	cmd := exec.CommandContext(ctx, "go", append([]string{"build"}, args...)...)
+func run(ctx context.Context, dir, name string, args ...string) error {
+	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir = dir
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("build in %s: %w: %s", dir, err, out)
+		return fmt.Errorf("%s in %s: %w: %s", cmd, dir, err, out)
 	}
 	return nil
 }

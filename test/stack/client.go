@@ -1,17 +1,12 @@
 package stack
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"sync"
 	"time"
 )
-
-var web = &http.Client{Timeout: 60 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 128, MaxConnsPerHost: 128}}
 
 // Refused is the error for an answer that is not 2xx.
 type Refused struct {
@@ -29,47 +24,43 @@ func (s *Stack) Call(ctx context.Context, method, path string, body, out any) er
 
 // Ask is Call, and returns the header of the answer.
 func (s *Stack) Ask(ctx context.Context, method, path string, body, out any) (http.Header, error) {
-	var r io.Reader
-	if body != nil {
-		b, err := json.Marshal(body)
-		if err != nil {
-			return nil, err
-		}
-		r = bytes.NewReader(b)
-	}
-	req, err := http.NewRequestWithContext(ctx, method, s.APIURL+path, r)
+	a, err := s.Send(ctx, method, path, body)
 	if err != nil {
 		return nil, err
 	}
-	req.Header.Set("X-OpenStack-Ironic-API-Version", "1.114")
-	req.Header.Set("Content-Type", "application/json")
-	res, err := web.Do(req)
-	if err != nil {
-		return nil, err
+	if a.Status >= http.StatusMultipleChoices {
+		return nil, &Refused{Status: a.Status, words: fmt.Sprintf("%s %s: %d %s: %.1000s", method, path, a.Status, http.StatusText(a.Status), a.Body)}
 	}
-	defer res.Body.Close()
-	b, err := io.ReadAll(io.LimitReader(res.Body, 64<<20))
-	if err != nil {
-		return nil, err
+	if out == nil || len(a.Body) == 0 {
+		return a.Header, nil
 	}
-	if res.StatusCode >= 300 {
-		return nil, &Refused{Status: res.StatusCode, words: fmt.Sprintf("%s %s: %s: %.1000s", method, path, res.Status, b)}
-	}
-	if out == nil || len(b) == 0 {
-		return res.Header, nil
-	}
-	return res.Header, json.Unmarshal(b, out)
+	return a.Header, a.Decode(out)
 }
 
-// Node is a node and its state.
+// Node is a node as the API shows it.
 type Node struct {
 	UUID  string `json:"uuid"`
 	Name  string `json:"name"`
 	State string `json:"provision_state"`
+
+	Driver      string         `json:"driver"`
+	Power       string         `json:"power_state"`
+	TargetPower string         `json:"target_power_state"`
+	Reservation string         `json:"reservation"` // "" = nothing holds it
+	LastError   string         `json:"last_error"`
+	Maintenance bool           `json:"maintenance"`
+	Reason      string         `json:"maintenance_reason"`
+	NeverOff    bool           `json:"disable_power_off"`
+	Internal    map[string]any `json:"driver_internal_info"`
 }
 
-// Nodes returns all nodes with their states.
+// Nodes returns all nodes with their states, and with nothing else.
 func (s *Stack) Nodes(ctx context.Context) ([]Node, error) {
+	return s.NodesWith(ctx, "uuid,name,provision_state")
+}
+
+// NodesWith returns all nodes with these fields, of which uuid must be one.
+func (s *Stack) NodesWith(ctx context.Context, fields string) ([]Node, error) {
 	var all []Node
 	marker := ""
 	for {
@@ -77,7 +68,7 @@ func (s *Stack) Nodes(ctx context.Context) ([]Node, error) {
 			Nodes []Node `json:"nodes"`
 			Next  string `json:"next"`
 		}
-		path := "/v1/nodes?limit=1000&fields=uuid,name,provision_state"
+		path := "/v1/nodes?limit=1000&fields=" + fields
 		if marker != "" {
 			path += "&marker=" + marker
 		}
@@ -92,19 +83,19 @@ func (s *Stack) Nodes(ctx context.Context) ([]Node, error) {
 	}
 }
 
-// Each calls f for every node, so many at a time, and returns the first error.
-func Each(nodes []Node, atOnce int, f func(Node) error) error {
+// Each calls f for all of them, so many at a time, and returns the first error.
+func Each[T any](all []T, atOnce int, f func(T) error) error {
 	var wg sync.WaitGroup
 	slots := make(chan struct{}, atOnce)
 	var once sync.Once
 	var first error
-	for _, n := range nodes {
+	for _, one := range all {
 		slots <- struct{}{}
 		wg.Add(1)
 		go func() {
 			defer wg.Done()
 			defer func() { <-slots }()
-			if err := f(n); err != nil {
+			if err := f(one); err != nil {
 				once.Do(func() { first = err })
 			}
 		}()
@@ -139,10 +130,7 @@ func (s *Stack) Move(ctx context.Context, count int, from, verb, to string) (tim
 		return 0, fmt.Errorf("%d nodes are %s, not %d", len(mine), from, count)
 	}
 	began := time.Now()
-	err = Each(mine, 100, func(n Node) error {
-		return s.Call(ctx, http.MethodPut, "/v1/nodes/"+n.UUID+"/states/provision", map[string]any{"target": verb}, nil)
-	})
-	if err != nil {
+	if err = Each(mine, 100, func(n Node) error { return s.Provision(ctx, n.UUID, verb) }); err != nil {
 		return 0, err
 	}
 	return s.AwaitState(ctx, mine, to, began)

@@ -1,11 +1,9 @@
 package stack
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"strings"
 	"time"
@@ -24,11 +22,16 @@ func (s *Stack) Digest(ctx context.Context) (string, error) {
 	return f[0], nil
 }
 
-// SetImage makes a node deploy the rack's disk image, checked by a sha256.
-func (s *Stack) SetImage(ctx context.Context, uuid, digest string) error {
-	return s.Call(ctx, http.MethodPatch, "/v1/nodes/"+uuid, []map[string]any{{"op": "replace", "path": "/instance_info", "value": map[string]any{
+// Image returns the instance_info of a node that deploys the rack's disk image, checked by a sha256.
+func (s *Stack) Image(digest string) map[string]any {
+	return map[string]any{
 		"image_source": s.RackURL + "/images/disk.raw", "image_os_hash_algo": "sha256", "image_os_hash_value": digest, "image_disk_format": "raw",
-	}}}, nil)
+	}
+}
+
+// SetImage makes a node deploy the rack's disk image, checked by a sha256.
+func (s *Stack) SetImage(ctx context.Context, id, digest string) error {
+	return s.Set(ctx, id, map[string]any{"instance_info": s.Image(digest)})
 }
 
 // Faults sets the faults of all servers.
@@ -71,6 +74,7 @@ type Server struct {
 	Password string   `json:"redfish_password"`
 	VerifyCA any      `json:"redfish_verify_ca"`
 	MACs     []string `json:"macs"`
+	Persona  string   `json:"persona"`
 
 	Powered      bool      `json:"powered"`
 	BootedFrom   string    `json:"booted_from"`
@@ -82,6 +86,11 @@ type Server struct {
 	AgentBoots   int       `json:"agent_boots"`
 	Lookups      int       `json:"lookups"`
 	DiskSHA256   string    `json:"disk_sha256"`
+
+	Sessions          int    `json:"sessions"`
+	Heartbeats        int    `json:"heartbeats"`
+	BadLogins         int    `json:"bad_logins"`
+	ConfigDriveSHA256 string `json:"config_drive_sha256"`
 }
 
 // Action is a request to change a server's power.
@@ -124,26 +133,9 @@ func (s *Stack) readRack(ctx context.Context, path string, into any) error {
 }
 
 func (s *Stack) rack(ctx context.Context, method, path string, body any) ([]byte, error) {
-	var r io.Reader
-	if body != nil {
-		b, err := json.Marshal(body)
-		if err != nil {
-			return nil, err
-		}
-		r = bytes.NewReader(b)
+	a, err := Request(ctx, method, s.RackURL+path, body, nil)
+	if err == nil && a.Status >= http.StatusMultipleChoices {
+		err = fmt.Errorf("%s %s: %d: %.300s", method, path, a.Status, a.Body)
 	}
-	req, err := http.NewRequestWithContext(ctx, method, s.RackURL+path, r)
-	if err != nil {
-		return nil, err
-	}
-	res, err := web.Do(req)
-	if err != nil {
-		return nil, err
-	}
-	defer res.Body.Close()
-	b, err := io.ReadAll(io.LimitReader(res.Body, 64<<20))
-	if err == nil && res.StatusCode >= 300 {
-		err = fmt.Errorf("%s %s: %s: %.300s", method, path, res.Status, b)
-	}
-	return b, err
+	return a.Body, err
 }

@@ -45,8 +45,8 @@ func TestAnAgentThatNeverComesIsWaitedForAndThenGivenUp(t *testing.T) {
 			require.Equal(t, c.power, text(now.Power))
 			require.False(t, now.Maintenance, "no clean step was at work")
 			sv := n.hardware()
-			require.Nil(t, sv.Media)
-			require.Nil(t, sv.BootOverride)
+			require.Empty(t, sv.Media)
+			require.Empty(t, sv.BootOverride)
 			require.Equal(t, c.power == "power on", sv.Powered)
 			if c.verb == "active" {
 				n.leftByDeploy(now)
@@ -115,7 +115,7 @@ func TestAnAgentThatDiesInTheMiddle(t *testing.T) {
 		n.spoil(fault{Kind: "agent_dies", Command: "write_image", Count: 2})
 		n.deployFailed(n.provision("active", nil), "on the agent")
 		sv := n.hardware()
-		require.Nil(t, sv.DiskSHA256)
+		require.Empty(t, sv.DiskSHA256)
 		require.Equal(t, []string{"write_image", "write_image"}, sv.steps())
 		require.Equal(t, []string{"On Off->On", "ForceOff On->Off", "On Off->On", "ForceOff On->Off"}, effects(sv.Actions))
 		n.deployed(n.provision("active", nil), digest(t, s.rack))
@@ -140,7 +140,7 @@ func TestAnAgentThatDiesInTheMiddle(t *testing.T) {
 		require.Equal(t, text(now.LastError), text(now.MaintenanceReason))
 		require.Equal(t, "power on", text(now.Power), "somebody will want to look")
 		sv := n.hardware()
-		require.Nil(t, sv.Media)
+		require.Empty(t, sv.Media)
 		require.Equal(t, []string{"erase_devices_metadata", "erase_pstore"}, sv.steps())
 
 		s.must(t, http.StatusAccepted, http.MethodDelete, "/v1/nodes/"+n.uuid+"/maintenance", nil)
@@ -164,7 +164,7 @@ func TestALostAnswerToAnAgentDoesNotKillItsBoot(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := ownRack(t, newProxy(t, s.at.APIURL, b), sim.Config{Servers: 1})
+			r := ownRack(t, newProxy(t, s.APIURL, b), sim.Config{Servers: 1})
 			n := available(t, s, r)
 			n.deployed(n.provision("active", nil), digest(t, r))
 			sv := n.hardware()
@@ -178,7 +178,7 @@ func TestALostAnswerToAnAgentDoesNotKillItsBoot(t *testing.T) {
 func TestAnAgentIsToldItsTokenThreeTimesMoreAndNeverAgain(t *testing.T) {
 	t.Parallel()
 	s := world(t)
-	r := ownRack(t, newProxy(t, s.at.APIURL, losing("/v1/lookup", 4)), sim.Config{Servers: 1})
+	r := ownRack(t, newProxy(t, s.APIURL, losing("/v1/lookup", 4)), sim.Config{Servers: 1})
 	n := available(t, s, r)
 	n.deployFailed(n.provision("active", nil), "Timeout reached while waiting for callback for node ")
 	require.Zero(t, n.hardware().Heartbeats, "the agent locked itself down")
@@ -188,7 +188,7 @@ func TestAnAgentIsToldItsTokenThreeTimesMoreAndNeverAgain(t *testing.T) {
 func TestALostAnswerToInspectionDataIsNoLoss(t *testing.T) {
 	t.Parallel()
 	s := world(t)
-	r := ownRack(t, newProxy(t, s.at.APIURL, losing("/v1/continue_inspection", 1)), sim.Config{Servers: 1})
+	r := ownRack(t, newProxy(t, s.APIURL, losing("/v1/continue_inspection", 1)), sim.Config{Servers: 1})
 	n := manageable(t, s, r)
 	n.patch("inspect_interface", "agent")
 	n.done(n.provision("inspect", nil), "manageable")
@@ -209,11 +209,11 @@ func (n *node) introduction(t *testing.T, macs []string) (status int, token stri
 			Token string `json:"agent_token"`
 		} `json:"config"`
 	}
-	if a.status == http.StatusOK {
-		require.NoError(t, a.decode(&l))
+	if a.Status == http.StatusOK {
+		require.NoError(t, a.Decode(&l))
 		require.Equal(t, n.uuid, l.Node.UUID)
 	}
-	return a.status, l.Config.Token
+	return a.Status, l.Config.Token
 }
 
 func (n *node) heartbeat(t *testing.T, token, callback string) answer {
@@ -267,8 +267,8 @@ func TestAnAgentMovesNoNodeButItsOwn(t *testing.T) {
 		"mine from nowhere":              {mine, token, "https:///agent", "callback_url"},
 	} {
 		a := c.n.heartbeat(t, c.token, c.callback)
-		require.Equal(t, http.StatusBadRequest, a.status, name)
-		require.Contains(t, a.words(), c.words, name)
+		require.Equal(t, http.StatusBadRequest, a.Status, name)
+		require.Contains(t, a.Words(), c.words, name)
 	}
 	require.Equal(t, before, other.written(), "a call for the wrong node leaves no trace")
 	require.Equal(t, "wait call-back", other.now().State)
@@ -276,18 +276,18 @@ func TestAnAgentMovesNoNodeButItsOwn(t *testing.T) {
 	require.NotContains(t, mine.now().Internal, "agent_url")
 	a, err := s.ask(http.MethodPost, "/v1/heartbeat/5b7d4d6b-8c5b-4f5e-9d0a-2f7e5a1f3c99", map[string]any{"callback_url": callback, "agent_token": token, "agent_version": "1"})
 	require.NoError(t, err)
-	require.Equal(t, http.StatusNotFound, a.status)
+	require.Equal(t, http.StatusNotFound, a.Status)
 
 	// The agent sends its heartbeat twice; then it does not answer commands.
-	require.Equal(t, http.StatusAccepted, mine.heartbeat(t, token, callback).status)
-	require.Equal(t, http.StatusAccepted, mine.heartbeat(t, token, callback).status)
+	require.Equal(t, http.StatusAccepted, mine.heartbeat(t, token, callback).Status)
+	require.Equal(t, http.StatusAccepted, mine.heartbeat(t, token, callback).Status)
 	a = mine.heartbeat(t, token, "https://127.0.0.1:2/agent")
-	require.Equal(t, http.StatusBadRequest, a.status)
-	require.Contains(t, a.words(), `Detected change in ramdisk provided "callback_url"`)
+	require.Equal(t, http.StatusBadRequest, a.Status)
+	require.Contains(t, a.Words(), `Detected change in ramdisk provided "callback_url"`)
 	_, again = mine.introduction(t, macs)
 	require.Equal(t, masked, again, "after the first heartbeat nobody is told")
 	other.leftByDeploy(other.cancelled(ids[other], "deploy failed"))
 	mine.deployFailed(ids[mine], "on the agent")
 	a = mine.heartbeat(t, token, callback)
-	require.Equal(t, http.StatusBadRequest, a.status, "the token ended with the boot")
+	require.Equal(t, http.StatusBadRequest, a.Status, "the token ended with the boot")
 }

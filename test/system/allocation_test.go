@@ -20,7 +20,7 @@ type allocation struct {
 func (s *stack) allocate(t *testing.T, body map[string]any) allocation {
 	t.Helper()
 	var a allocation
-	require.NoError(t, s.must(t, http.StatusCreated, http.MethodPost, "/v1/allocations", body).decode(&a))
+	require.NoError(t, s.must(t, http.StatusCreated, http.MethodPost, "/v1/allocations", body).Decode(&a))
 	eventually(t, patience, func() error {
 		if err := s.read("/v1/allocations/"+a.UUID, &a); err != nil {
 			return err
@@ -46,7 +46,7 @@ func TestADeployInMaintenanceFromTheAllocationToTheCleaning(t *testing.T) {
 	plain := s.allocate(t, map[string]any{"resource_class": class})
 	require.Equal(t, "error", plain.State)
 	require.Equal(t, "Failed to process allocation "+plain.UUID+": no available nodes match the resource class "+class+" (1 of class "+class+": 1 in maintenance)", text(plain.LastError))
-	require.Equal(t, http.StatusBadRequest, n.ask("active", nil).status)
+	require.Equal(t, http.StatusBadRequest, n.ask("active", nil).Status)
 
 	got := s.allocate(t, map[string]any{"resource_class": class, "traits": []string{"CUSTOM_MAINTENANCE"}, "candidate_nodes": []string{n.now().Name}})
 	require.Equal(t, []string{"active", n.uuid}, []string{got.State, text(got.NodeUUID)}, text(got.LastError))
@@ -54,7 +54,7 @@ func TestADeployInMaintenanceFromTheAllocationToTheCleaning(t *testing.T) {
 
 	n.deployed(n.provision("active", nil), digest(t, s.rack))
 	require.True(t, n.now().Maintenance)
-	require.Equal(t, http.StatusBadRequest, n.ask("rebuild", nil).status, "that is not what was asked for")
+	require.Equal(t, http.StatusBadRequest, n.ask("rebuild", nil).Status, "that is not what was asked for")
 
 	now := n.done(n.provision("deleted", nil), "available")
 	require.True(t, now.Maintenance)

@@ -3,7 +3,6 @@ package system_test
 import (
 	"errors"
 	"net/http"
-	"slices"
 	"syscall"
 	"testing"
 	"time"
@@ -43,13 +42,7 @@ func TestWhatIsStuckIsEndedWithTheDatabaseAlone(t *testing.T) {
 	temporal := s.signal(t, "temporal", syscall.SIGSTOP)
 	s.signal(t, "orchestrator", syscall.SIGSTOP)
 	die(t, only)
-	eventually(t, patience, func() error {
-		names, err := s.alive()
-		if err == nil && slices.Contains(names, "lone-1") {
-			err = errors.New("lone-1 is taken for alive")
-		}
-		return err
-	})
+	s.dead(t, "lone-1")
 
 	atOnce := func(what func()) {
 		t.Helper()

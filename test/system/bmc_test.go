@@ -127,14 +127,14 @@ func TestANodeWhoseBMCHasNoBootForOnceLivesAWholeLife(t *testing.T) {
 	fromDisk := func() {
 		t.Helper()
 		sv := n.hardware()
-		require.Nil(t, sv.Media)
-		require.NotNil(t, sv.BootOverride)
-		require.Equal(t, "Hdd", *sv.BootOverride)
+		require.Empty(t, sv.Media)
+		require.NotEmpty(t, sv.BootOverride)
+		require.Equal(t, "Hdd", sv.BootOverride)
 	}
 	n.done(n.provision("active", nil), "active")
 	fromDisk()
 	eventually(t, patience, func() error {
-		if from := text(n.hardware().BootedFrom); from != "disk" {
+		if from := n.hardware().BootedFrom; from != "disk" {
 			return fmt.Errorf("it has booted from %q", from)
 		}
 		return nil
@@ -152,7 +152,7 @@ func TestACancelledDeployEjectsTheImageThatComesLate(t *testing.T) {
 	n := available(t, s, s.rack)
 	n.spoil(fault{Kind: "slow_insert", Delay: "8s", Count: often})
 	id := n.provision("active", nil)
-	eventually(t, patience, func() error {
+	catches(t, patience, func() error {
 		o, err := n.operation(id)
 		if err == nil && text(o.WaitingFor) != "the BMC to show the virtual medium" {
 			err = fmt.Errorf("it waits for %q", text(o.WaitingFor))
@@ -174,7 +174,7 @@ func (n *node) strikes(f fault) int {
 	}
 	a, err := request(http.MethodGet, n.r.url+"/servers/"+n.server+"/faults", nil, nil)
 	require.NoError(n.t, err)
-	require.NoError(n.t, a.decode(&l))
+	require.NoError(n.t, a.Decode(&l))
 	path := n.r.path(n.t, n.server, f.Path)
 	i := slices.IndexFunc(l.Faults, func(left fault) bool { return left.Kind == f.Kind && left.Path == path })
 	if i < 0 {
@@ -260,7 +260,7 @@ func TestAWrongPasswordIsNotTriedAgain(t *testing.T) {
 func TestACertificateThatDoesNotVerifyIsRefused(t *testing.T) {
 	t.Parallel()
 	s := world(t)
-	r := ownRack(t, s.at.APIURL, sim.Config{Servers: 2, TLS: true})
+	r := ownRack(t, s.APIURL, sim.Config{Servers: 2, TLS: true})
 	n := enroll(t, s, r, func(i map[string]any) { i["redfish_verify_ca"] = true })
 	n.failed(n.provision("manage", nil), "enroll", "is not signed by a trusted CA", "set redfish_verify_ca")
 	require.Zero(t, n.hardware().BadLogins)
@@ -296,136 +296,6 @@ func TestAServerThatIsDeafToSoftPowerOffStaysOn(t *testing.T) {
 	a := s.must(t, http.StatusAccepted, http.MethodPut, "/v1/nodes/"+n.uuid+"/states/power", map[string]any{"target": "soft power off", "timeout": 1})
 	now := n.failed(n.accepted(a), "manageable", "GracefulShutdown")
 	require.Equal(t, "power on", text(now.Power))
-}
-
-// owing returns a node that owes an undo, because its deploy was cancelled while its BMC had these faults.
-func owing(t *testing.T, s *stack, faults ...fault) *node {
-	t.Helper()
-	n := available(t, s, s.rack.of(standard))
-	n.spoil(fault{Kind: "no_agent"})
-	id := n.provision("active", nil)
-	n.await("wait call-back")
-	n.spoil(append([]fault{{Kind: "no_agent"}}, faults...)...)
-	n.cancel(id)
-	require.Equal(t, "cancelled", text(n.over(id).Outcome))
-	require.Contains(t, text(n.now().LastError), "what it left is still to be undone")
-	return n
-}
-
-// If a BMC refuses to switch off at the end of an operation, the operation's end state stays the same. The power-off is tried
-// again when driver_info changes.
-func TestWhatCouldNotBeUndoneIsOwedUntilItIsDone(t *testing.T) {
-	t.Parallel()
-	s := world(t)
-	n := owing(t, s, fault{Kind: "unauthorized", Method: "POST", Path: reset})
-	n.refusedUndo()
-	now := n.now()
-	require.Equal(t, "deploy failed", now.State)
-	require.Equal(t, "power on", text(now.Power), "the BMC refused")
-	require.Contains(t, text(now.LastError), "request ForceOff at ")
-	require.Equal(t, []any{"power off", "eject media", "clear boot override"}, now.Internal["temper_owed"])
-	sv := n.hardware()
-	require.NotNil(t, sv.Media)
-
-	n.spoil()
-	before := len(sv.Actions)
-	n.patch("driver_info/deploy_note", "the BMC was reset")
-	now = n.undone()
-	n.free(now)
-	require.NotContains(t, now.Internal, "temper_owed")
-	n.leftByDeploy(now)
-	n.deployed(n.provision("active", nil), digest(t, s.rack))
-	got := effects(n.hardware().Actions[before:])
-	require.Equal(t, append([]string{"ForceOff On->Off"}, effects(undisturbed(t, s))...), got, "first what was owed, then the deploy")
-}
-
-// An undo that a BMC refuses for good is reported once and not tried again, and it does not block other work on the node.
-func TestWhatABMCRefusesToUndoLocksNoNodeUp(t *testing.T) {
-	t.Parallel()
-	s := world(t)
-	stuck := fault{Kind: "unauthorized", Method: "POST", Path: eject}
-	n := owing(t, s, stuck)
-	undo := n.refusedUndo()
-	now := n.now()
-	n.free(now)
-	why := text(now.LastError)
-	require.Equal(t, []any{"eject media"}, now.Internal["temper_owed"], "all else is done")
-	require.Contains(t, now.Internal["temper_owed_error"], "eject virtual media")
-
-	require.Equal(t, "succeeded", text(n.over(n.power("power on")).Outcome))
-	require.Equal(t, why, text(n.now().LastError), "why the deploy failed outlasts it")
-	require.Equal(t, "succeeded", text(n.over(n.power("power off")).Outcome))
-	require.Equal(t, []any{"eject media"}, n.now().Internal["temper_owed"])
-	require.Equal(t, 1, n.lines("still to be undone"), "when the deploy ended")
-	require.Zero(t, n.lines("undo failed"), "as that has said already")
-	require.Equal(t, undo, n.refusedUndo(), "and no other was tried since")
-
-	n.spoil()
-	a := s.must(t, http.StatusAccepted, http.MethodPost, "/temper/v1/operations/"+undo+"/retry", map[string]any{})
-	require.Equal(t, "succeeded", text(n.over(n.accepted(a)).Outcome))
-	now = n.now()
-	require.NotContains(t, now.Internal, "temper_owed")
-	require.Contains(t, text(now.LastError), "what it left is undone since")
-	require.Nil(t, n.hardware().Media)
-	n.deployed(n.provision("active", nil), digest(t, s.rack))
-}
-
-func TestWhatABMCRefusesToUndoCanBeWaivedAndIsTakenOverByADeploy(t *testing.T) {
-	t.Parallel()
-	s := world(t)
-	stuck := fault{Kind: "unauthorized", Method: "POST", Path: eject}
-	t.Run("waived", func(t *testing.T) {
-		t.Parallel()
-		n := owing(t, s, stuck)
-		n.refusedUndo()
-		s.must(t, http.StatusOK, http.MethodPost, "/temper/v1/nodes/"+n.uuid+"/waive", map[string]any{"reason": "the drive is broken"})
-		now := n.now()
-		require.NotContains(t, now.Internal, "temper_owed")
-		require.Contains(t, text(now.LastError), "the drive is broken")
-		require.Equal(t, 1, n.lines("waived what was to be undone (eject media): the drive is broken"))
-	})
-	t.Run("taken over", func(t *testing.T) {
-		t.Parallel()
-		n := owing(t, s, stuck)
-		n.refusedUndo()
-		n.spoil()
-		n.deployed(n.provision("active", nil), digest(t, s.rack))
-		require.NotContains(t, n.now().Internal, "temper_owed")
-		require.Nil(t, n.hardware().Media)
-	})
-}
-
-// refusedUndo waits until an undo operation of the reconciliation has failed, and returns its id.
-func (n *node) refusedUndo() (id string) {
-	n.t.Helper()
-	eventually(n.t, patience, func() error {
-		var all struct{ Operations []operation }
-		err := n.s.read("/temper/v1/operations?kind=undo&node="+n.uuid, &all)
-		switch {
-		case err != nil:
-			return err
-		case len(all.Operations) != 1 || text(all.Operations[0].Outcome) != "failed":
-			return fmt.Errorf("no single undo that failed: %v", all.Operations)
-		}
-		id = all.Operations[0].ID
-		return nil
-	})
-	return id
-}
-
-// lines returns how many events of the node's history contain these words.
-func (n *node) lines(words string) (count int) {
-	n.t.Helper()
-	var all struct {
-		History []struct{ Event string }
-	}
-	require.NoError(n.t, n.s.read("/v1/nodes/"+n.uuid+"/history?detail=true", &all))
-	for _, e := range all.History {
-		if strings.Contains(e.Event, words) {
-			count++
-		}
-	}
-	return count
 }
 
 func TestABMCThatIsGoneInTheMiddleIsWaitedForAndThenGivenUp(t *testing.T) {

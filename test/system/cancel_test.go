@@ -14,7 +14,7 @@ import (
 func (s *stack) temporal(t *testing.T) client.Client {
 	t.Helper()
 	c, err := client.Dial(client.Options{
-		HostPort: s.at.TemporalAddress, Namespace: s.at.TemporalNamespace, Logger: quiet{},
+		HostPort: s.TemporalAddress, Namespace: s.TemporalNamespace, Logger: quiet{},
 	})
 	require.NoError(t, err)
 	t.Cleanup(c.Close)
@@ -97,7 +97,7 @@ func TestACancelledDeployLeavesTheServerClean(t *testing.T) {
 				n.leftByDeploy(now)
 				require.Contains(t, text(now.LastError), "By request")
 				a := s.must(t, http.StatusConflict, http.MethodPost, "/temper/v1/operations/"+id+"/cancel", map[string]any{})
-				require.Contains(t, a.words(), "has ended already")
+				require.Contains(t, a.Words(), "has ended already")
 
 				n.spoil()
 				n.image(l.url+"/good.raw", l.sha256)
@@ -110,7 +110,7 @@ func TestACancelledDeployLeavesTheServerClean(t *testing.T) {
 // sent waits until the server has received so many power requests.
 func (n *node) sent(actions int) {
 	n.t.Helper()
-	eventually(n.t, patience, func() error {
+	catches(n.t, patience, func() error {
 		sv, err := n.r.read(n.server)
 		if err == nil && len(sv.Actions) < actions {
 			err = fmt.Errorf("only %v", sv.Actions)
@@ -122,13 +122,13 @@ func (n *node) sent(actions int) {
 // struckSome waits until the server's only fault, set to strike so many times, has struck once.
 func (n *node) struckSome(count int) {
 	n.t.Helper()
-	eventually(n.t, patience, func() error {
+	catches(n.t, patience, func() error {
 		var l struct {
 			Faults []fault `json:"faults"`
 		}
 		a, err := request(http.MethodGet, n.r.url+"/servers/"+n.server+"/faults", nil, nil)
 		if err == nil {
-			err = a.decode(&l)
+			err = a.Decode(&l)
 		}
 		if err == nil && len(l.Faults) == 1 && l.Faults[0].Count == count {
 			err = fmt.Errorf("%v did not strike", l.Faults)

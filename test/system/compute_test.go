@@ -2,7 +2,6 @@ package system_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -18,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"go.temper.dev/temper/internal/dev"
-	"go.temper.dev/temper/internal/dev/devfile"
+	stacks "go.temper.dev/temper/test/stack"
 )
 
 // computes are the compute services of a test, each a process.
@@ -37,14 +36,14 @@ type computes struct {
 // computeProcess is one process of a service; several may have the same name.
 type computeProcess struct {
 	*dev.Running
-	host, name, conf, url string
-	frozen                bool
+	host, name string
+	frozen     bool
 }
 
 // settings writes the settings file that a service reads at its start and on SIGHUP.
 func (c *computes) settings(host string, key string, peers ...string) string {
 	c.t.Helper()
-	lines := []string{"api_url: " + c.s.at.APIURL, "peer_list: '" + strings.Join(peers, ",") + "'"}
+	lines := []string{"api_url: " + c.s.APIURL, "peer_list: '" + strings.Join(peers, ",") + "'"}
 	if key != "-" {
 		lines = append(lines, fmt.Sprintf("partition_key: %q", key))
 	}
@@ -56,27 +55,15 @@ func (c *computes) settings(host string, key string, peers ...string) string {
 // start starts one more process of a service.
 func (c *computes) start(host string) *computeProcess {
 	c.t.Helper()
-	bin, err := programs()
-	require.NoError(c.t, err)
 	c.mu.Lock()
 	name := fmt.Sprintf("%s-%d", host, len(c.all))
 	c.mu.Unlock()
-	ready := filepath.Join(c.dir, name+".ready")
-	p := &computeProcess{host: host, name: name, conf: filepath.Join(c.dir, host+".yaml")}
-	p.Running, err = dev.Command{
-		Path: filepath.Join(bin, "temper"), Env: environ(), LogFile: filepath.Join(c.dir, name+".log"), ReadyFile: ready,
-		Args: []string{"compute", "--config", p.conf, "--host", host, "--listen", "127.0.0.1:0", "--metrics-listen", "127.0.0.1:0", "--ready-file", ready},
-	}.Run(c.t.Context())
+	p := &computeProcess{host: host, name: name}
+	var err error
+	p.Running, err = c.s.Begin(c.t.Context(), "compute", filepath.Join(c.dir, host+".yaml"), name, nil,
+		"--host", host, "--listen", "127.0.0.1:0", "--metrics-listen", "127.0.0.1:0")
 	require.NoError(c.t, err)
-	at, err := devfile.ReadReady(ready)
-	require.NoError(c.t, err)
-	p.url = at.URL
-	c.t.Cleanup(func() {
-		_ = syscall.Kill(-p.Pid(), syscall.SIGCONT) // a frozen process does not react to signals
-		ctx, cancel := context.WithTimeout(context.Background(), stopWithin)
-		defer cancel()
-		_ = p.Stop(ctx) // it may have ended already
-	})
+	endsWith(c.t, p.Running)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.all = append(c.all, p)
@@ -111,20 +98,13 @@ type published struct {
 	free  map[string]bool
 }
 
-var quick = &http.Client{Timeout: 2 * time.Second}
-
 func (p *computeProcess) read() (published, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), quick.Timeout)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, p.url+"/inventory", nil)
+	a, err := stacks.Request(ctx, http.MethodGet, p.URL()+"/inventory", nil, nil)
 	if err != nil {
 		return published{}, err
 	}
-	res, err := quick.Do(req)
-	if err != nil {
-		return published{}, err
-	}
-	defer res.Body.Close()
 	var body struct {
 		Epoch int64 `json:"epoch"`
 		Nodes []struct {
@@ -134,7 +114,7 @@ func (p *computeProcess) read() (published, error) {
 			Reserved int    `json:"reserved"`
 		} `json:"nodes"`
 	}
-	if err := json.NewDecoder(res.Body).Decode(&body); err != nil {
+	if err := a.Decode(&body); err != nil {
 		return published{}, err
 	}
 	out := published{epoch: body.Epoch, free: map[string]bool{}}

@@ -78,7 +78,7 @@ func consoleNode(t *testing.T, s *stack, r *rack, group string) (path string) {
 	}
 	a, err := request(http.MethodGet, r.url+"/servers/"+name, nil, nil)
 	require.NoError(t, err)
-	require.NoError(t, a.decode(&of))
+	require.NoError(t, a.Decode(&of))
 	path = "/v1/nodes/" + r.prefix + name
 	s.must(t, http.StatusCreated, http.MethodPost, "/v1/nodes", map[string]any{
 		"name": r.prefix + name, "driver": "ipmi", "conductor_group": group,
@@ -121,7 +121,7 @@ func (s *stack) awaitConsole(t *testing.T, path, conductor string) string {
 func TestTheConsoleOfANodeOutlivesItsConductor(t *testing.T) {
 	t.Parallel()
 	s := world(t)
-	r := ownRack(t, s.at.APIURL, sim.Config{Servers: 1, IPMI: true})
+	r := ownRack(t, s.APIURL, sim.Config{Servers: 1, IPMI: true})
 	holders := map[string]*dev.Running{}
 	start := func(name string) { holders[name] = s.conductorWith(t, "ipmi", "serial", name) }
 	start("serial-1")
@@ -160,7 +160,7 @@ func TestTheConsoleOfANodeOutlivesItsConductor(t *testing.T) {
 func TestAConsoleWhoseBMCRefusesSaysSo(t *testing.T) {
 	t.Parallel()
 	s := world(t)
-	r := ownRack(t, s.at.APIURL, sim.Config{Servers: 1, IPMI: true})
+	r := ownRack(t, s.APIURL, sim.Config{Servers: 1, IPMI: true})
 	s.conductorWith(t, "ipmi", "serial-busy", "serial-busy-1")
 	path := consoleNode(t, s, r, "serial-busy")
 	server := strings.TrimPrefix(path, "/v1/nodes/"+r.prefix)
@@ -221,7 +221,7 @@ func TestAConsoleWhoseBMCRefusesSaysSo(t *testing.T) {
 func TestAConsoleWithoutAPortSaysSo(t *testing.T) {
 	t.Parallel()
 	s := world(t)
-	r := ownRack(t, s.at.APIURL, sim.Config{Servers: 1, IPMI: true})
+	r := ownRack(t, s.APIURL, sim.Config{Servers: 1, IPMI: true})
 	taken, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // a test
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = taken.Close() })

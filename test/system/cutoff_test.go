@@ -97,7 +97,7 @@ func TestAConductorThatAloneLosesPostgreSQLOrTemporalHandsItsStepOver(t *testing
 			n.moves(id, group+"-2", onWithin)
 			t.Logf("elsewhere after %s", time.Since(began).Round(10*time.Millisecond))
 			if c.from == "temporal" {
-				log, err := os.ReadFile(s.log(group + "-1"))
+				log, err := os.ReadFile(s.Log(group + "-1"))
 				require.NoError(t, err)
 				require.Regexp(t, `"this conductor stopped working on the step".*"taken over":false`, string(log), "it stopped by itself, before another one began")
 			}
@@ -184,7 +184,7 @@ func refused(t *testing.T, c *dev.Running) int {
 	a, err := request(http.MethodGet, c.MetricsURL(), nil, nil)
 	require.NoError(t, err)
 	sum := 0.0
-	for lines := bufio.NewScanner(bytes.NewReader(a.body)); lines.Scan(); {
+	for lines := bufio.NewScanner(bytes.NewReader(a.Body)); lines.Scan(); {
 		if name, value, ok := strings.Cut(lines.Text(), "} "); ok && strings.HasPrefix(name, "temper_claims_lost_total{") {
 			n, err := strconv.ParseFloat(value, 64)
 			require.NoError(t, err)
@@ -197,11 +197,11 @@ func refused(t *testing.T, c *dev.Running) int {
 // behindValve returns a valve in front of PostgreSQL or Temporal, and the setting that makes a conductor connect through it.
 func (s *stack) behindValve(t *testing.T, what string) (*cut.Valve, string) {
 	t.Helper()
-	u, err := url.Parse(s.at.DatabaseURL)
+	u, err := url.Parse(s.DatabaseURL)
 	require.NoError(t, err)
 	to := u.Host
 	if what == "temporal" {
-		to = s.at.TemporalAddress
+		to = s.TemporalAddress
 	}
 	v, err := cut.New(to)
 	require.NoError(t, err)

@@ -62,7 +62,7 @@ func (m *mortal) told(id string) (d deadly, err error) {
 func (m *mortal) kill(t *testing.T, id string, want func(step) bool) {
 	t.Helper()
 	victim := ""
-	eventually(t, patience, func() error {
+	catches(t, patience, func() error {
 		d, err := m.told(id)
 		if err != nil {
 			return err
@@ -103,7 +103,7 @@ func (m *mortal) details(id string) string {
 func (m *mortal) putOff(t *testing.T, id string, n int) deadly {
 	t.Helper()
 	var out deadly
-	eventually(t, patience, func() error {
+	catches(t, patience, func() error {
 		var err error
 		if out, err = m.told(id); err == nil && (out.Steps[0].PutOffs < n || out.State != "waiting") {
 			raw, _ := json.Marshal(out)
@@ -158,7 +158,7 @@ func TestAStepThatItsConductorsDieOfIsPutOffAndHeld(t *testing.T) {
 	require.Equal(t, "a decision: retry or abort", text(o.WaitingFor))
 
 	m.spoil()
-	require.Equal(t, http.StatusAccepted, m.decide(id, "retry", "the BMC is mended").status)
+	require.Equal(t, http.StatusAccepted, m.decide(id, "retry", "the BMC is mended").Status)
 	m.deployed(id, digest(t, m.s.rack))
 	d, err := m.told(id)
 	require.NoError(t, err)

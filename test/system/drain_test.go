@@ -1,33 +1,15 @@
 package system_test
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"net/http"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 )
-
-// temper runs a command of the program against the stack's API.
-func (s *stack) temper(t *testing.T, args ...string) (out string, err error) {
-	t.Helper()
-	bin, err := programs()
-	require.NoError(t, err)
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, filepath.Join(bin, "temper"), append(args, "--api", s.at.APIURL)...)
-	cmd.Env = environ()
-	var both bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &both, &both
-	err = cmd.Run()
-	return both.String(), err
-}
 
 // The last conductor that covers a node is drained only by force. Then nobody covers its nodes, which say why. The drained
 // conductor never counts as dead, neither while it runs nor while it stops.
@@ -43,8 +25,8 @@ func TestTheLastOfADriverIsDrainedByForceOnly(t *testing.T) {
 	busy.writing(l)
 	require.NoError(t, s.offers("ebb", idle))
 
-	said, err := s.temper(t, "conductor", "drain", "ebb-1")
-	require.Error(t, err, said)
+	code, said := s.run(t, "conductor", "drain", "ebb-1")
+	require.NotZero(t, code, said)
 	require.Contains(t, said, "the last one that covers 2 nodes: ")
 	for _, n := range []*node{idle, busy} {
 		require.Contains(t, said, n.now().Name)
@@ -52,8 +34,8 @@ func TestTheLastOfADriverIsDrainedByForceOnly(t *testing.T) {
 	require.NoError(t, s.offers("ebb", idle), "nothing has happened")
 
 	began := time.Now()
-	said, err = s.temper(t, "conductor", "drain", "ebb-1", "--force")
-	require.NoError(t, err, said)
+	code, said = s.run(t, "conductor", "drain", "ebb-1", "--force")
+	require.Zero(t, code, said)
 	require.NoError(t, s.offers("ebb"), "at once")
 	now := idle.now()
 	require.True(t, now.Maintenance)
@@ -71,7 +53,7 @@ func TestTheLastOfADriverIsDrainedByForceOnly(t *testing.T) {
 	st, ok := o.step("prepare_instance_boot")
 	require.True(t, ok)
 	require.Equal(t, "pending", st.State, "no new steps: %s", o)
-	eventually(t, patience, func() error { // it stays alive for longer than the timeout
+	catches(t, patience, func() error { // it stays alive for longer than the timeout
 		states, err := s.states("ebb")
 		require.NoError(t, err)
 		require.Equal(t, map[string]string{"ebb-1": "draining"}, states)
@@ -82,13 +64,13 @@ func TestTheLastOfADriverIsDrainedByForceOnly(t *testing.T) {
 	})
 
 	// The drain is taken back, and once more.
-	said, err = s.temper(t, "conductor", "undrain", "ebb-1")
-	require.NoError(t, err, said)
+	code, said = s.run(t, "conductor", "undrain", "ebb-1")
+	require.Zero(t, code, said)
 	require.NoError(t, s.offers("ebb", idle), "at once")
 	busy.deployed(id, l.sha256)
 	require.Equal(t, []string{"write_image"}, busy.hardware().steps(), "asked, not repeated")
-	said, err = s.temper(t, "conductor", "drain", "ebb-1", "--force")
-	require.NoError(t, err, said)
+	code, said = s.run(t, "conductor", "drain", "ebb-1", "--force")
+	require.Zero(t, code, said)
 
 	// It is stopped: its state is draining and then stopped, and nothing else in between.
 	ended := make(chan error, 1)
@@ -105,7 +87,7 @@ func TestTheLastOfADriverIsDrainedByForceOnly(t *testing.T) {
 	s.leaves(t, "ebb", "ebb-2")
 	require.NoError(t, <-ended)
 	require.NoError(t, s.offers("ebb"), "at once")
-	log, err := os.ReadFile(s.log("orchestrator"))
+	log, err := os.ReadFile(s.Log("orchestrator"))
 	require.NoError(t, err)
 	require.NotRegexp(t, `"a conductor left the ring".*"conductor":"ebb-\d","why":"dead`, string(log))
 }
@@ -114,7 +96,7 @@ func TestTheLastOfADriverIsDrainedByForceOnly(t *testing.T) {
 func (s *stack) leaves(t *testing.T, group, name string) {
 	t.Helper()
 	seen := map[string]int{}
-	eventually(t, patience, func() error {
+	catches(t, patience, func() error {
 		states, err := s.states(group)
 		require.NoError(t, err)
 		state := states[name]

@@ -3,14 +3,11 @@ package system_test
 import (
 	"net/http"
 	"os"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
-
-	"go.temper.dev/temper/internal/testenv"
 )
 
 // inTheMiddle stops reconciliations in their middle, when they have read which conductors are alive and are about to read the
@@ -52,24 +49,8 @@ func whatIsDecided(t *testing.T, db *pgx.Conn) decided {
 // stops stops a process with all that it has started, until the function that it returns is called.
 func (s *stack) stops(t *testing.T, name string) (goOn func()) {
 	t.Helper()
-	var all []int
-	for stopped := map[int]bool{}; ; { // processes that are started meanwhile are stopped in the next round
-		more := 0
-		for _, pid := range testenv.Family(t, s.pid(name)) {
-			if !stopped[pid] {
-				stopped[pid], all, more = true, append(all, pid), more+1
-				_ = syscall.Kill(pid, syscall.SIGSTOP) // it may have ended
-			}
-		}
-		if more == 0 {
-			break
-		}
-	}
-	goOn = func() {
-		for _, pid := range all {
-			_ = syscall.Kill(pid, syscall.SIGCONT)
-		}
-	}
+	goOn, err := s.Freeze(name)
+	require.NoError(t, err)
 	t.Cleanup(goOn)
 	return goOn
 }
@@ -78,6 +59,7 @@ func (s *stack) stops(t *testing.T, name string) (goOn func()) {
 func (s *stack) nobodyIsMissed(t *testing.T, within time.Duration, group string, nodes ...*node) {
 	t.Helper()
 	asked := 0
+	tick := time.Tick(50 * time.Millisecond) // whoever counts as dead does so for longer
 	for end := time.Now().Add(within); time.Now().Before(end); asked++ {
 		states, err := s.states(group)
 		require.NoError(t, err)
@@ -85,6 +67,7 @@ func (s *stack) nobodyIsMissed(t *testing.T, within time.Duration, group string,
 			require.Equal(t, "alive", state, "%s, at question %d", name, asked)
 		}
 		require.NoError(t, s.offers(group, nodes...), "at question %d", asked)
+		<-tick
 	}
 	require.Greater(t, asked, 20)
 }
@@ -122,11 +105,11 @@ func TestAGapExpiresNobody(t *testing.T) {
 
 	goOn := s.inTheMiddle(t, db, "", func() { s.conductor(t, group, "gap-2") })
 	wake := s.stops(t, "postgres")
-	away := time.Now()
-	for time.Since(away) < time.Minute {
+	away, tick := time.Now(), time.Tick(look)
+	for ; time.Since(away) < time.Minute; <-tick {
 		a, err := s.ask(http.MethodGet, "/v1/nodes/"+nodes[0].uuid, nil)
 		require.NoError(t, err)
-		require.Equal(t, http.StatusServiceUnavailable, a.status, "%s", a.words())
+		require.Equal(t, http.StatusServiceUnavailable, a.Status, "%s", a.Words())
 	}
 	wake()
 	goOn()
@@ -145,7 +128,7 @@ func TestAGapExpiresNobody(t *testing.T) {
 		ticks(t, db, 1)
 		require.Equal(t, after, whatIsDecided(t, db), "the clock by %s", by)
 	}
-	log, err := os.ReadFile(s.log("orchestrator"))
+	log, err := os.ReadFile(s.Log("orchestrator"))
 	require.NoError(t, err)
 	require.NotContains(t, string(log), `"a conductor left the ring"`)
 	for _, n := range nodes {

@@ -60,13 +60,13 @@ func TestAFailedStepHoldsUntilSomebodyDecides(t *testing.T) {
 		require.Equal(t, "a decision: retry or abort", text(o.WaitingFor))
 		require.Contains(t, n.refused(http.StatusBadRequest, "rebuild", nil), `while it is in state "deploy hold"`)
 		a := n.decide(id, "skip", "")
-		require.Equal(t, http.StatusBadRequest, a.status)
-		require.Contains(t, a.words(), "Step deploy.write_image can not be skipped")
-		require.Equal(t, http.StatusBadRequest, n.decide(id, "dance", "").status)
+		require.Equal(t, http.StatusBadRequest, a.Status)
+		require.Contains(t, a.Words(), "Step deploy.write_image can not be skipped")
+		require.Equal(t, http.StatusBadRequest, n.decide(id, "dance", "").Status)
 
 		a = n.decide(id, "retry", "cable plugged in")
-		require.Equal(t, http.StatusAccepted, a.status, a.words())
-		require.Equal(t, http.StatusConflict, n.decide(id, "retry", "again").status, "one decision is enough")
+		require.Equal(t, http.StatusAccepted, a.Status, a.Words())
+		require.Equal(t, http.StatusConflict, n.decide(id, "retry", "again").Status, "one decision is enough")
 		n.deployed(id, sum)
 		var shown struct {
 			Decisions []map[string]any `json:"decisions"`
@@ -92,7 +92,7 @@ func TestAFailedStepHoldsUntilSomebodyDecides(t *testing.T) {
 		id := n.accepted(a)
 		n.holds(id, "write_image")
 		n.image(url, sum)
-		require.Equal(t, http.StatusAccepted, n.decide(id, "retry", "the right checksum").status)
+		require.Equal(t, http.StatusAccepted, n.decide(id, "retry", "the right checksum").Status)
 		n.deployed(id, sum)
 	})
 
@@ -102,7 +102,7 @@ func TestAFailedStepHoldsUntilSomebodyDecides(t *testing.T) {
 		s.must(t, http.StatusAccepted, http.MethodPut, "/v1/nodes/"+n.uuid+"/states/power", map[string]any{"target": "power off"})
 		require.Eventually(t, func() bool { return text(n.now().Power) == "power off" }, patience, look)
 		n.holds(id, "write_image")
-		require.Equal(t, http.StatusAccepted, n.decide(id, "retry", "the power is as I want it").status)
+		require.Equal(t, http.StatusAccepted, n.decide(id, "retry", "the power is as I want it").Status)
 		n.deployed(id, sum)
 		require.Equal(t, 2, n.hardware().AgentBoots)
 	})
@@ -129,9 +129,9 @@ func TestAFailedStepHoldsUntilSomebodyDecides(t *testing.T) {
 	t.Run("by abort", func(t *testing.T) {
 		t.Parallel()
 		n, id := held(t, s)
-		require.Equal(t, http.StatusAccepted, n.decide(id, "abort", "not today").status)
+		require.Equal(t, http.StatusAccepted, n.decide(id, "abort", "not today").Status)
 		n.leftByDeploy(n.cancelled(id, "deploy failed"))
-		require.Equal(t, http.StatusConflict, n.decide(id, "retry", "").status, "it has ended")
+		require.Equal(t, http.StatusConflict, n.decide(id, "retry", "").Status, "it has ended")
 	})
 
 	t.Run("by an update in Temporal", func(t *testing.T) {
@@ -158,7 +158,7 @@ func TestAFailedStepHoldsUntilSomebodyDecides(t *testing.T) {
 		n.holds(id, "power_on")
 		require.Equal(t, "clean hold", n.now().State)
 		n.spoil()
-		require.Equal(t, http.StatusAccepted, n.decide(id, "skip", "").status)
+		require.Equal(t, http.StatusAccepted, n.decide(id, "skip", "").Status)
 		n.done(id, "manageable")
 		o, err := n.operation(id)
 		require.NoError(t, err)
@@ -177,7 +177,7 @@ func TestAFailedStepHoldsUntilSomebodyDecides(t *testing.T) {
 		require.Equal(t, "verifying", now.State)
 		require.NotNil(t, now.LastError)
 		n.spoil()
-		require.Equal(t, http.StatusAccepted, n.decide(id, "retry", "").status)
+		require.Equal(t, http.StatusAccepted, n.decide(id, "retry", "").Status)
 		n.done(id, "manageable")
 	})
 }
@@ -187,13 +187,13 @@ func TestADecisionThatNobodyAskedForIsRefused(t *testing.T) {
 	s := world(t)
 	n, id := waitingForItsAgent(t, s)
 	a := n.decide(id, "retry", "")
-	require.Equal(t, http.StatusConflict, a.status)
-	require.Contains(t, a.words(), "waits for no decision")
+	require.Equal(t, http.StatusConflict, a.Status)
+	require.Contains(t, a.Words(), "waits for no decision")
 	n.cancel(id)
 	n.cancelled(id, "deploy failed")
 	require.Contains(t, string(s.must(t, http.StatusBadRequest, http.MethodPut, "/v1/nodes/"+n.uuid+"/states/provision?on_failure=wait",
-		map[string]any{"target": "active"}).body), "on_failure")
-	require.Equal(t, http.StatusNotFound, n.decide("999999999", "retry", "").status)
+		map[string]any{"target": "active"}).Body), "on_failure")
+	require.Equal(t, http.StatusNotFound, n.decide("999999999", "retry", "").Status)
 }
 
 // Until reconciliation has ended the operation, a decision and a retry are refused with the reason.
@@ -211,8 +211,8 @@ func TestADecisionThatComesAfterTheEndOfTheWorkflow(t *testing.T) {
 		}
 		a, err := s.ask(http.MethodPost, "/temper/v1/operations/"+id+path, body)
 		require.NoError(t, err)
-		require.Equal(t, http.StatusServiceUnavailable, a.status, a.words())
-		require.Contains(t, a.words(), "The workflow of the operation has ended, so that nobody takes a decision")
+		require.Equal(t, http.StatusServiceUnavailable, a.Status, a.Words())
+		require.Contains(t, a.Words(), "The workflow of the operation has ended, so that nobody takes a decision")
 	}
 	require.Equal(t, "failed", text(n.over(id).Outcome))
 	n.undone()

@@ -20,7 +20,7 @@ var zeros = strings.Repeat("0", 64)
 func TestAnImageThatIsNoGoodFailsTheDeployAndNothingElse(t *testing.T) {
 	t.Parallel()
 	s := world(t)
-	small := ownRack(t, s.at.APIURL, sim.Config{Servers: 1, DiskBytes: int64(len(body)) / 2})
+	small := ownRack(t, s.APIURL, sim.Config{Servers: 1, DiskBytes: int64(len(body)) / 2})
 	l := newLibrary(t, nil)
 	for name, c := range map[string]struct {
 		rack    *rack
@@ -62,7 +62,7 @@ func TestAnImageThatIsNoGoodFailsTheDeployAndNothingElse(t *testing.T) {
 			n.spoil(c.faults...)
 			n.deployFailed(n.provision("active", nil), c.words...)
 			sv := n.hardware()
-			require.Nil(t, sv.DiskSHA256, "what does not check is no image")
+			require.Empty(t, sv.DiskSHA256, "what does not check is no image")
 			require.Equal(t, []string{"On Off->On", "ForceOff On->Off"}, effects(sv.Actions))
 			require.LessOrEqual(t, len(sv.steps()), 1, "an image that is no good is not written again")
 
@@ -200,7 +200,7 @@ func (n *node) as(t *testing.T) *node {
 func (n *node) written() map[string]any {
 	n.t.Helper()
 	var shown map[string]any
-	body := n.s.must(n.t, http.StatusOK, http.MethodGet, "/v1/nodes/"+n.uuid, nil).body
+	body := n.s.must(n.t, http.StatusOK, http.MethodGet, "/v1/nodes/"+n.uuid, nil).Body
 	require.NoError(n.t, json.Unmarshal(body, &shown))
 	delete(shown, "conductor")
 	internal, ok := shown["driver_internal_info"].(map[string]any)

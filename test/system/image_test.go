@@ -19,7 +19,7 @@ func digest(t *testing.T, r *rack) string {
 	t.Helper()
 	a, err := request(http.MethodGet, r.url+"/images/disk.raw.sha256", nil, nil)
 	require.NoError(t, err)
-	f := strings.Fields(string(a.body))
+	f := strings.Fields(string(a.Body))
 	require.NotEmpty(t, f)
 	return f[0]
 }

@@ -29,13 +29,13 @@ func TestTheLifeOfANode(t *testing.T) {
 	n.patch("instance_uuid", "5b7d4d6b-8c5b-4f5e-9d0a-2f7e5a1f3c11")
 	n.deployed(n.provision("active", map[string]any{"configdrive": map[string]any{"meta_data": map[string]any{"hostname": "one"}, "user_data": "#!/bin/sh\n"}}), l.sha256)
 	first := n.hardware()
-	require.NotNil(t, first.ConfigDriveSHA256)
+	require.NotEmpty(t, first.ConfigDriveSHA256)
 	require.Equal(t, "******", n.now().InstanceInfo["configdrive"])
 	require.Equal(t, 1, l.got("/good.raw"))
 
 	n.deployed(n.provision("rebuild", map[string]any{"configdrive": map[string]any{"meta_data": map[string]any{"hostname": "two"}}}), l.sha256)
 	require.Equal(t, 2, l.got("/good.raw"), "a rebuild writes the image again")
-	require.NotEqual(t, *first.ConfigDriveSHA256, text(n.hardware().ConfigDriveSHA256))
+	require.NotEqual(t, first.ConfigDriveSHA256, n.hardware().ConfigDriveSHA256)
 	require.Equal(t, "5b7d4d6b-8c5b-4f5e-9d0a-2f7e5a1f3c11", text(n.now().InstanceUUID))
 
 	now = n.done(n.provision("deleted", nil), "available")
@@ -44,7 +44,7 @@ func TestTheLifeOfANode(t *testing.T) {
 	require.Nil(t, now.InstanceUUID)
 	sv := n.hardware()
 	require.NoError(t, sv.clean())
-	require.Nil(t, sv.DiskSHA256, "cleaning erased the disk")
+	require.Empty(t, sv.DiskSHA256, "cleaning erased the disk")
 
 	require.Equal(t, []string{
 		"On Off->On", "ForceOff On->Off", // cleaning
@@ -153,7 +153,7 @@ func TestACleanStepThatNobodyHasEndsWithoutHarm(t *testing.T) {
 func (n *node) provisioned(verb, state string) {
 	n.t.Helper()
 	a := n.ask(verb, nil)
-	require.Equal(n.t, http.StatusAccepted, a.status, a.words())
+	require.Equal(n.t, http.StatusAccepted, a.Status, a.Words())
 	require.Equal(n.t, state, n.now().State)
 }
 

@@ -3,6 +3,7 @@ package system_test
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -152,11 +153,23 @@ func (s *stack) alive() ([]string, error) {
 	return names, err
 }
 
+// dead waits until a conductor is not taken for alive any more.
+func (s *stack) dead(t *testing.T, name string) {
+	t.Helper()
+	eventually(t, patience, func() error {
+		names, err := s.alive()
+		if err == nil && slices.Contains(names, name) {
+			err = fmt.Errorf("%s is taken for alive", name)
+		}
+		return err
+	})
+}
+
 // statusOf returns the status of a request, 0 if there is no answer.
 func (s *stack) statusOf(path string) (int, string) {
 	a, err := s.ask(http.MethodGet, path, nil)
 	if err != nil {
 		return 0, err.Error()
 	}
-	return a.status, a.words()
+	return a.Status, a.Words()
 }

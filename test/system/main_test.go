@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"sync"
@@ -30,8 +31,13 @@ func TestMain(m *testing.M) {
 		}
 	}
 	sweep()
+	// Collecting garbage less often costs memory, of which there is more than processor time.
+	debug.SetGCPercent(400)
+	if err := os.Setenv("GOGC", "400"); err != nil { // for the processes of the stacks
+		panic(err)
+	}
 	code := m.Run()
-	if err := shared.stop(); err != nil {
+	if err := stopShared(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		code = max(code, 1)
 	}
@@ -54,9 +60,9 @@ func sweep() {
 	}
 }
 
-// programs returns the folder with temper and temporal-dev.
-var programs = sync.OnceValues(func() (string, error) {
+// temper returns the path of the program.
+var temper = sync.OnceValues(func() (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 	defer cancel()
-	return stacks.Programs(ctx, "../..")
+	return stacks.Temper(ctx, stacks.Root)
 })

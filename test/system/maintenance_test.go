@@ -55,7 +55,7 @@ func TestMaintenanceInTheMiddlePausesAndGoesOn(t *testing.T) {
 	t.Run("while the agent is waited for", func(t *testing.T) {
 		t.Parallel()
 		v := &valve{path: "/v1/heartbeat"}
-		n := available(t, s, ownRack(t, newProxy(t, s.at.APIURL, v.between), sim.Config{Servers: 1}))
+		n := available(t, s, ownRack(t, newProxy(t, s.APIURL, v.between), sim.Config{Servers: 1}))
 		v.shutAfter(0)
 		id := n.provision("active", nil)
 		n.await("wait call-back")

@@ -20,8 +20,8 @@ func TestPowerRequestsBackToBackThroughEverything(t *testing.T) {
 		t.Helper()
 		eventually(t, time.Minute, func() error {
 			a, err := s.ask(method, "/v1/nodes/"+n.uuid+path, in)
-			if err == nil && a.status != status {
-				err = fmt.Errorf("%s %s: %d: %s", method, path, a.status, a.words())
+			if err == nil && a.Status != status {
+				err = fmt.Errorf("%s %s: %d: %s", method, path, a.Status, a.Words())
 			}
 			got = a
 			return err
@@ -53,18 +53,18 @@ func TestTheBootDeviceAndAnNMIThroughEverything(t *testing.T) {
 	},
 	) {
 		t.Helper()
-		require.NoError(t, s.must(t, http.StatusOK, http.MethodGet, path+"boot_device", nil).decode(&out))
+		require.NoError(t, s.must(t, http.StatusOK, http.MethodGet, path+"boot_device", nil).Decode(&out))
 		return out
 	}
 	var supported struct {
 		Devices []string `json:"supported_boot_devices"`
 	}
-	require.NoError(t, s.must(t, http.StatusOK, http.MethodGet, path+"boot_device/supported", nil).decode(&supported))
+	require.NoError(t, s.must(t, http.StatusOK, http.MethodGet, path+"boot_device/supported", nil).Decode(&supported))
 	require.Contains(t, supported.Devices, "pxe")
 	require.Empty(t, boots().Device)
 
 	s.must(t, http.StatusNoContent, http.MethodPut, path+"boot_device", map[string]any{"boot_device": "pxe"})
-	require.Equal(t, "Pxe", text(n.hardware().BootOverride))
+	require.Equal(t, "Pxe", n.hardware().BootOverride)
 	require.Equal(t, "pxe", boots().Device)
 	require.False(t, boots().Persistent)
 	n.done(n.power("power on"), "manageable")
@@ -72,7 +72,7 @@ func TestTheBootDeviceAndAnNMIThroughEverything(t *testing.T) {
 
 	n.spoil(fault{Kind: "reset", When: "after", Method: "POST", Path: reset, Count: 1})
 	a := s.must(t, http.StatusInternalServerError, http.MethodPut, path+"inject_nmi", map[string]any{})
-	require.Contains(t, a.words(), "outcome unknown")
+	require.Contains(t, a.Words(), "outcome unknown")
 	n.spoil()
 	s.must(t, http.StatusNoContent, http.MethodPut, path+"inject_nmi", map[string]any{})
 	sent := slices.DeleteFunc(n.hardware().Actions, func(a action) bool { return a.Reset != "Nmi" })
@@ -81,5 +81,5 @@ func TestTheBootDeviceAndAnNMIThroughEverything(t *testing.T) {
 
 	n.done(n.power("power off"), "manageable")
 	a = s.must(t, http.StatusBadRequest, http.MethodPut, path+"inject_nmi", map[string]any{})
-	require.Contains(t, a.words(), "an NMI interrupts what runs on a server, and this one is off")
+	require.Contains(t, a.Words(), "an NMI interrupts what runs on a server, and this one is off")
 }

@@ -58,7 +58,7 @@ func enroll(t *testing.T, s *stack, r *rack, change ...func(driverInfo map[strin
 		"name": r.prefix + n.server, "driver": "redfish", "driver_info": info, "resource_class": "baremetal",
 	})
 	var made shown
-	require.NoError(t, a.decode(&made))
+	require.NoError(t, a.Decode(&made))
 	n.uuid = made.UUID
 	for _, mac := range sv.MACs {
 		s.must(t, http.StatusCreated, http.MethodPost, "/v1/ports", map[string]any{"node_uuid": n.uuid, "address": mac})
@@ -150,7 +150,7 @@ func (n *node) ask(verb string, more map[string]any) answer {
 func (n *node) provision(verb string, more map[string]any) string {
 	n.t.Helper()
 	a := n.ask(verb, more)
-	require.Equal(n.t, http.StatusAccepted, a.status, "%s: %s", verb, a.words())
+	require.Equal(n.t, http.StatusAccepted, a.Status, "%s: %s", verb, a.Words())
 	return n.accepted(a)
 }
 
@@ -162,7 +162,7 @@ func (n *node) power(target string) string {
 
 func (n *node) accepted(a answer) string {
 	n.t.Helper()
-	op := a.header.Get("Temper-Operation")
+	op := a.Header.Get("Temper-Operation")
 	require.NotEmpty(n.t, op, "a 202 names its operation")
 	return op
 }
@@ -171,15 +171,15 @@ func (n *node) accepted(a answer) string {
 func (n *node) refused(status int, verb string, more map[string]any) string {
 	n.t.Helper()
 	a := n.ask(verb, more)
-	require.Equal(n.t, status, a.status, "%s: %s", verb, a.words())
-	return a.words()
+	require.Equal(n.t, status, a.Status, "%s: %s", verb, a.Words())
+	return a.Words()
 }
 
 // await waits until the node is in a state.
 func (n *node) await(state string) shown {
 	n.t.Helper()
 	var last shown
-	eventually(n.t, patience, func() error {
+	catches(n.t, patience, func() error {
 		now, err := n.get()
 		if err != nil {
 			return err

@@ -93,7 +93,7 @@ func (n *node) over(id string) operation {
 // running waits until a step of an operation has begun.
 func (n *node) running(id, name string) {
 	n.t.Helper()
-	eventually(n.t, patience, func() error {
+	catches(n.t, patience, func() error {
 		o, err := n.operation(id)
 		if err != nil {
 			return err
@@ -189,15 +189,15 @@ func (n *node) deployed(id, sha256 string) shown {
 	var sv server
 	eventually(n.t, patience, func() error {
 		var err error
-		if sv, err = n.r.read(n.server); err == nil && sv.BootedFrom == nil {
+		if sv, err = n.r.read(n.server); err == nil && sv.BootedFrom == "" {
 			err = fmt.Errorf("%s has not booted", sv.Name)
 		}
 		return err
 	})
-	require.Equal(n.t, "disk", *sv.BootedFrom)
-	require.Equal(n.t, sha256, text(sv.DiskSHA256))
-	require.Nil(n.t, sv.Media)
-	require.Nil(n.t, sv.BootOverride)
+	require.Equal(n.t, "disk", sv.BootedFrom)
+	require.Equal(n.t, sha256, sv.DiskSHA256)
+	require.Empty(n.t, sv.Media)
+	require.Empty(n.t, sv.BootOverride)
 	return now
 }
 

@@ -1,6 +1,7 @@
 package system_test
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"slices"
@@ -87,25 +88,16 @@ func leave(t *testing.T, s *stack, group string, states ...string) []*alone {
 		a.id = a.provision(a.verb, nil)
 	}
 	for _, a := range all {
-		eventually(t, patience, func() error {
+		catches(t, patience, func() error {
 			o, err := a.operation(a.id)
 			now, err2 := a.get()
 			if err == nil && err2 == nil && (now.State != a.name || o.State != map[bool]string{false: "running", true: "waiting"}[a.passive]) {
 				return fmt.Errorf("it is %s, not %s: %s", now.State, a.name, o)
 			}
-			return firstOf(err, err2)
+			return cmp.Or(err, err2)
 		})
 	}
 	return all
-}
-
-func firstOf(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // inTime waits until all of them are as they must be, and requires that each is so soon after that was safe.
@@ -199,7 +191,7 @@ func TestANodeThatIsLeftAloneIsReleasedInTime(t *testing.T) {
 					o, err := a.operation(a.id)
 					require.NoError(t, err)
 					_, err = c.WorkflowService().DeleteWorkflowExecution(t.Context(), &workflowservice.DeleteWorkflowExecutionRequest{
-						Namespace: s.at.TemporalNamespace, WorkflowExecution: &commonpb.WorkflowExecution{WorkflowId: o.WorkflowID, RunId: text(o.RunID)},
+						Namespace: s.TemporalNamespace, WorkflowExecution: &commonpb.WorkflowExecution{WorkflowId: o.WorkflowID, RunId: text(o.RunID)},
 					})
 					require.NoError(t, err)
 				}
@@ -252,8 +244,8 @@ func TestANodeThatIsLeftAloneIsReleasedInTime(t *testing.T) {
 				safe := time.Now().Add(timeout + waitsFor3s)
 				eventually(t, timeout+released, func() error {
 					a, err := s.ask(http.MethodDelete, "/temper/v1/conductors/"+group+"-1", nil)
-					if err == nil && a.status != http.StatusNoContent {
-						err = fmt.Errorf("%d: %s", a.status, a.words())
+					if err == nil && a.Status != http.StatusNoContent {
+						err = fmt.Errorf("%d: %s", a.Status, a.Words())
 					}
 					return err
 				})
@@ -279,7 +271,7 @@ func TestANodeThatIsLeftAloneIsReleasedInTime(t *testing.T) {
 					if went[a] = err == nil && !a.passive && text(o.Conductor) == group+"-2"; went[a] {
 						return nil
 					}
-					return firstOf(err, a.ended())
+					return cmp.Or(err, a.ended())
 				})
 				all = slices.DeleteFunc(all, func(a *alone) bool { return went[a] })
 				require.NotEmpty(t, all)
@@ -306,7 +298,7 @@ func TestANodeThatIsLeftAloneIsReleasedInTime(t *testing.T) {
 // neverStarted lets an API that can't reach Temporal accept operations, and kills it.
 func neverStarted(t *testing.T, s *stack) {
 	v, setting := s.behindValve(t, "temporal")
-	deaf, at := s.role(t, "api", "api-deaf", []string{setting}, "--listen", "127.0.0.1:0")
+	deaf := s.role(t, "api", "api-deaf", []string{setting}, "--listen", "127.0.0.1:0")
 	group := "orphan-unstarted"
 	s.conductor(t, group, group+"-1")
 	var all []*alone
@@ -319,10 +311,10 @@ func neverStarted(t *testing.T, s *stack) {
 	}
 	v.Hold()
 	for _, a := range all {
-		ans, err := request(http.MethodPut, at.URL+"/v1/nodes/"+a.uuid+"/states/provision", map[string]any{"target": a.verb},
+		ans, err := request(http.MethodPut, deaf.URL()+"/v1/nodes/"+a.uuid+"/states/provision", map[string]any{"target": a.verb},
 			http.Header{"X-OpenStack-Ironic-API-Version": {"1.114"}})
 		require.NoError(t, err)
-		require.Equal(t, http.StatusAccepted, ans.status, "%s", ans.words())
+		require.Equal(t, http.StatusAccepted, ans.Status, "%s", ans.Words())
 		a.id = a.accepted(ans)
 	}
 	die(t, deaf)

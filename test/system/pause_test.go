@@ -18,7 +18,7 @@ func (n *node) pauseWorkflow(id string) {
 	o, err := n.operation(id)
 	require.NoError(n.t, err)
 	_, err = n.s.temporal(n.t).WorkflowService().PauseWorkflowExecution(n.t.Context(), &workflowservice.PauseWorkflowExecutionRequest{
-		Namespace: n.s.at.TemporalNamespace, WorkflowId: o.WorkflowID, Identity: "ann@desk", Reason: "let me look", RequestId: "pause-" + id,
+		Namespace: n.s.TemporalNamespace, WorkflowId: o.WorkflowID, Identity: "ann@desk", Reason: "let me look", RequestId: "pause-" + id,
 	})
 	require.NoError(n.t, err)
 	eventually(n.t, patience, func() error {
@@ -53,7 +53,7 @@ func TestADeployThatIsPausedInTemporalRests(t *testing.T) {
 		require.NoError(t, err)
 		require.Nil(t, o.Until, "its time stands still")
 		a := n.s.must(t, http.StatusConflict, http.MethodPut, "/v1/nodes/"+n.uuid+"/states/power", map[string]any{"target": "power off"})
-		require.Contains(t, a.commands(), "temper operation unpause "+id)
+		require.Contains(t, commands(a), "temper operation unpause "+id)
 		stood := time.Since(paused)
 		s.must(t, http.StatusAccepted, http.MethodPost, "/temper/v1/operations/"+id+"/unpause", map[string]any{"reason": "looked"})
 		require.GreaterOrEqual(t, n.until(id).Sub(before), stood-time.Second)

@@ -15,7 +15,7 @@ func TestTheLifeOfANodeOnEveryPersona(t *testing.T) {
 	t.Parallel()
 	s := world(t)
 	all := redfish.Personas()
-	r := ownRack(t, s.at.APIURL, sim.Config{Servers: len(all), Personas: []string{redfish.AllPersonas}})
+	r := ownRack(t, s.APIURL, sim.Config{Servers: len(all), Personas: []string{redfish.AllPersonas}})
 	for _, p := range all {
 		n := manageable(t, s, r.of(p.Name))
 		persona := n.hardware().Persona
@@ -28,7 +28,7 @@ func TestTheLifeOfANodeOnEveryPersona(t *testing.T) {
 			n.done(n.provision("provide", nil), "available")
 			n.image(r.url+"/images/disk.raw", digest(t, r))
 			n.done(n.provision("active", nil), "active")
-			require.Equal(t, digest(t, r), text(n.hardware().DiskSHA256))
+			require.Equal(t, digest(t, r), n.hardware().DiskSHA256)
 			n.done(n.provision("deleted", nil), "available")
 			sv := n.hardware()
 			require.NoError(t, sv.clean())

@@ -2,10 +2,8 @@ package system_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
-	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -15,7 +13,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"go.temper.dev/temper/internal/dev"
-	"go.temper.dev/temper/internal/dev/devfile"
 )
 
 // overWithin is how long a step may be interrupted when its conductor is killed, on a busy machine.
@@ -111,7 +108,7 @@ func TestProcessesMayDieAtAnyTime(t *testing.T) {
 		l.begin(t)
 		before := s.signal(t, "postgres", syscall.SIGKILL)
 		var seen []int
-		eventually(t, patience, func() error {
+		catches(t, patience, func() error {
 			status, words := s.statusOf("/v1/nodes/" + l.writing.uuid)
 			if !slices.Contains(seen, status) {
 				seen = append(seen, status)
@@ -119,7 +116,7 @@ func TestProcessesMayDieAtAnyTime(t *testing.T) {
 			if status == http.StatusServiceUnavailable && !strings.HasPrefix(words, "Resource temporarily unavailable, please retry.") {
 				t.Errorf("the answer is %q", words)
 			}
-			if now := s.pid("postgres"); now == 0 || now == before || status != http.StatusOK {
+			if now := s.PID("postgres"); now == 0 || now == before || status != http.StatusOK {
 				return fmt.Errorf("not yet: %d %s", status, words)
 			}
 			return nil
@@ -202,13 +199,7 @@ func TestTheLastConductorOfAGroupMayDie(t *testing.T) {
 	id := n.provision("active", nil)
 	n.writing(l)
 	require.NoError(t, syscall.Kill(last.Pid(), syscall.SIGKILL))
-	eventually(t, patience, func() error {
-		names, err := s.alive()
-		if err == nil && slices.Contains(names, "lone-1") {
-			err = errors.New("lone-1 is taken for alive")
-		}
-		return err
-	})
+	s.dead(t, "lone-1")
 	require.Equal(t, "wait call-back", n.now().State, "it waits")
 	require.Contains(t, idle.refused(http.StatusNotFound, "active", nil), "No valid host was found.")
 	require.Equal(t, "available", idle.now().State)
@@ -237,43 +228,3 @@ func (l *load) busiest(t *testing.T, conductors map[string]*dev.Running) (name s
 	require.NotEmpty(t, nodes, "no conductor has a step at work")
 	return name, nodes
 }
-
-// conductor starts one more by hand, for a group of its own and with more settings from the environment. It is not started
-// again.
-func (s *stack) conductor(t *testing.T, group, name string, env ...string) *dev.Running {
-	t.Helper()
-	return s.conductorWith(t, "redfish", group, name, env...)
-}
-
-// conductorWith does the same with other drivers.
-func (s *stack) conductorWith(t *testing.T, drivers, group, name string, env ...string) *dev.Running {
-	t.Helper()
-	c, _ := s.role(t, "conductor", name, env, "--name", name, "--conductor-group", group, "--enabled-drivers", drivers)
-	return c
-}
-
-// role starts one more process of a role by hand, with more settings, and tells where it is.
-func (s *stack) role(t *testing.T, role, name string, env []string, args ...string) (*dev.Running, devfile.Ready) {
-	t.Helper()
-	bin, err := programs()
-	require.NoError(t, err)
-	data := filepath.Join(s.dir, "data")
-	ready := filepath.Join(s.dir, name+".ready")
-	p, err := dev.Command{
-		Path: filepath.Join(bin, "temper"), Env: append(environ(), env...), LogFile: s.log(name), ReadyFile: ready,
-		Args: append([]string{role, "--config", filepath.Join(data, devfile.SettingsFile), "--ready-file", ready, "--metrics-listen", "127.0.0.1:0"}, args...),
-	}.Run(t.Context())
-	require.NoError(t, err)
-	t.Cleanup(func() {
-		_ = syscall.Kill(-p.Pid(), syscall.SIGCONT) // a frozen process does not react to signals
-		ctx, cancel := context.WithTimeout(context.Background(), stopWithin)
-		defer cancel()
-		_ = p.Stop(ctx) // it may have ended already
-	})
-	at, err := devfile.ReadReady(ready)
-	require.NoError(t, err)
-	return p, at
-}
-
-// log returns the file of a process's log.
-func (s *stack) log(name string) string { return filepath.Join(s.dir, "data", "logs", name+".log") }

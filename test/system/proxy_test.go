@@ -1,13 +1,15 @@
 package system_test
 
 import (
-	"bytes"
+	"encoding/json"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
+
+	stacks "go.temper.dev/temper/test/stack"
 )
 
 // between is a proxy between agents and the API. It gets each request, and may forward it any number of times. If it returns
@@ -26,11 +28,11 @@ func newProxy(t *testing.T, api string, b between) string {
 		if a == nil {
 			panic(http.ErrAbortHandler)
 		}
-		for k, v := range a.header {
+		for k, v := range a.Header {
 			w.Header()[k] = v
 		}
-		w.WriteHeader(a.status)
-		_, _ = w.Write(a.body)
+		w.WriteHeader(a.Status)
+		_, _ = w.Write(a.Body)
 	}))
 	t.Cleanup(func() {
 		srv.CloseClientConnections()
@@ -41,21 +43,15 @@ func newProxy(t *testing.T, api string, b between) string {
 
 // pass forwards a request; nil = it got no answer.
 func pass(r *http.Request, api string, body []byte) *answer {
-	out, err := http.NewRequestWithContext(r.Context(), r.Method, api+r.URL.RequestURI(), bytes.NewReader(body))
+	var in any
+	if len(body) > 0 {
+		in = json.RawMessage(body)
+	}
+	a, err := stacks.Request(r.Context(), r.Method, api+r.URL.RequestURI(), in, r.Header)
 	if err != nil {
 		return nil
 	}
-	out.Header = r.Header.Clone()
-	res, err := web.Do(out)
-	if err != nil {
-		return nil
-	}
-	defer res.Body.Close()
-	b, err := io.ReadAll(io.LimitReader(res.Body, 16<<20))
-	if err != nil {
-		return nil
-	}
-	return &answer{status: res.StatusCode, header: res.Header, body: b}
+	return &a
 }
 
 // losing drops the answers to the first n requests to paths with this prefix: they take effect, but the agent does not learn
@@ -112,7 +108,7 @@ func (v *valve) turnedAway() int {
 
 func (v *valve) between(r *http.Request, send func() *answer) *answer {
 	if strings.HasPrefix(r.URL.Path, v.path) && !v.admits() {
-		return &answer{status: http.StatusServiceUnavailable}
+		return &answer{Status: http.StatusServiceUnavailable}
 	}
 	return send()
 }

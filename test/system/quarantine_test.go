@@ -2,7 +2,6 @@ package system_test
 
 import (
 	"context"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"net/http"
@@ -15,7 +14,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"go.temper.dev/temper/internal/dev"
-	"go.temper.dev/temper/internal/dev/devfile"
 )
 
 // timeout is the default of conductor_heartbeat_timeout.
@@ -117,15 +115,11 @@ func TestWhatNobodyCanServeIsNotOffered(t *testing.T) {
 	require.False(t, a.now().Maintenance)
 }
 
-// killAll ends all processes of a role as a power cut does.
+// killAll ends all processes of a role as a power cut does, in a stack that does not start them again.
 func (s *stack) killAll(t *testing.T, role string) {
 	t.Helper()
-	info, err := devfile.ReadInfo(s.infoFile())
-	require.NoError(t, err)
-	for _, p := range info.Processes {
-		if p.Role == role {
-			require.NoError(t, syscall.Kill(p.Pid, syscall.SIGKILL))
-		}
+	for _, p := range s.Of(role) {
+		require.NoError(t, syscall.Kill(p.PID, syscall.SIGKILL))
 	}
 }
 
@@ -151,11 +145,9 @@ func powersAreKnown(t *testing.T, n *node) {
 	reset := map[bool]string{true: "ForceOff", false: "On"}
 	for range 2 {
 		powered := n.hardware().Powered
-		login := base64.StdEncoding.EncodeToString([]byte(sv.Username + ":" + sv.Password))
-		a, err := request(http.MethodPost, sv.Address+sv.System+"/Actions/ComputerSystem.Reset", map[string]any{"ResetType": reset[powered]},
-			http.Header{"Authorization": {"Basic " + login}})
+		a, err := request(http.MethodPost, sv.Address+sv.System+"/Actions/ComputerSystem.Reset", map[string]any{"ResetType": reset[powered]}, sv.login())
 		require.NoError(t, err)
-		require.Less(t, a.status, 300, "%s", a.body)
+		require.Less(t, a.Status, 300, "%s", a.Body)
 		want := map[bool]string{true: "power off", false: "power on"}[powered]
 		eventually(t, patience, func() error {
 			if now := n.now(); text(now.Power) != want {

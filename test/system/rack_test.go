@@ -2,6 +2,7 @@ package system_test
 
 import (
 	"context"
+	"encoding/base64"
 	"fmt"
 	"hash/fnv"
 	"maps"
@@ -17,6 +18,7 @@ import (
 
 	"go.temper.dev/temper/internal/sim"
 	"go.temper.dev/temper/internal/sim/redfish"
+	stacks "go.temper.dev/temper/test/stack"
 )
 
 // rack gives each server of a simulated rack to one test.
@@ -47,7 +49,7 @@ func findRack(url, prefix string) (*rack, error) {
 		return nil, err
 	}
 	var all []server
-	if err := a.decode(&all); err != nil {
+	if err := a.Decode(&all); err != nil {
 		return nil, err
 	}
 	r := &rack{url: url, prefix: prefix, pool: &pool{free: map[string][]string{}}}
@@ -89,47 +91,14 @@ func (r *rack) take(t *testing.T) string {
 }
 
 // server is a server of the rack, with what was done to it.
-type server struct {
-	Name     string   `json:"name"`
-	Address  string   `json:"redfish_address"`
-	Persona  string   `json:"persona"`
-	System   string   `json:"redfish_system_id"`
-	Username string   `json:"redfish_username"`
-	Password string   `json:"redfish_password"`
-	VerifyCA any      `json:"redfish_verify_ca"`
-	MACs     []string `json:"macs"`
+type server struct{ stacks.Server }
 
-	Powered      bool     `json:"powered"`
-	BootedFrom   *string  `json:"booted_from"`
-	Media        *string  `json:"media"`
-	BootOverride *string  `json:"boot_override"`
-	Actions      []action `json:"power_actions"`
-	Commands     []struct {
-		Name   string `json:"name"`
-		Boot   int    `json:"boot"`
-		Step   string `json:"step"`
-		Answer int    `json:"answer"`
-	} `json:"agent_commands"`
-	Sessions          int     `json:"sessions"`
-	AgentPhase        string  `json:"agent_phase"`
-	AgentBoots        int     `json:"agent_boots"`
-	Lookups           int     `json:"lookups"`
-	Heartbeats        int     `json:"heartbeats"`
-	Requests          int     `json:"bmc_requests"`
-	BadLogins         int     `json:"bad_logins"`
-	DiskSHA256        *string `json:"disk_sha256"`
-	ConfigDriveSHA256 *string `json:"config_drive_sha256"`
+// login is the header of a request to the server's BMC.
+func (s server) login() http.Header {
+	return http.Header{"Authorization": {"Basic " + base64.StdEncoding.EncodeToString([]byte(s.Username+":"+s.Password))}}
 }
 
-// action is a request to change the power.
-type action struct {
-	Reset  string `json:"reset_type"`
-	From   string `json:"from"`
-	To     string `json:"to"`
-	Effect bool   `json:"effect"`
-}
-
-func (a action) String() string { return a.Reset + " " + a.From + "->" + a.To }
+type action = stacks.Action
 
 // effects returns those actions of a list that had an effect.
 func effects(all []action) []string {
@@ -159,11 +128,11 @@ func (s server) clean() error {
 	if s.Powered {
 		left = append(left, "it is on")
 	}
-	if s.Media != nil {
-		left = append(left, "media "+*s.Media+" is in")
+	if s.Media != "" {
+		left = append(left, "media "+s.Media+" is in")
 	}
-	if s.BootOverride != nil {
-		left = append(left, "it is to boot from "+*s.BootOverride)
+	if s.BootOverride != "" {
+		left = append(left, "it is to boot from "+s.BootOverride)
 	}
 	if len(left) > 0 {
 		return fmt.Errorf("%s: %s", s.Name, strings.Join(left, ", "))
@@ -176,13 +145,13 @@ func (r *rack) read(name string) (server, error) {
 	if err != nil {
 		return server{}, err
 	}
-	if a.status != http.StatusOK {
-		return server{}, fmt.Errorf("server %s: %d: %s", name, a.status, a.body)
+	if a.Status != http.StatusOK {
+		return server{}, fmt.Errorf("server %s: %d: %s", name, a.Status, a.Body)
 	}
 	var s server
-	err = a.decode(&s)
-	if s.Persona == "sushy-tools" && text(s.BootOverride) == "Hdd" {
-		s.BootOverride = nil // it can't be disabled, and the disk is what a server boots from without
+	err = a.Decode(&s)
+	if s.Persona == "sushy-tools" && s.BootOverride == "Hdd" {
+		s.BootOverride = "" // it can't be disabled, and the disk is what a server boots from without
 	}
 	return s, err
 }
@@ -218,7 +187,7 @@ func (r *rack) spoil(t *testing.T, name string, faults ...fault) {
 	}
 	a, err := request(http.MethodPut, r.url+"/servers/"+name+"/faults", map[string]any{"faults": slices.Concat([]fault{}, faults)}, nil)
 	require.NoError(t, err)
-	require.Equal(t, http.StatusOK, a.status, "%s", a.body)
+	require.Equal(t, http.StatusOK, a.Status, "%s", a.Body)
 }
 
 // seeds keep the servers of racks apart: their MACs follow from it. The stack's own rack has 1.

@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"syscall"
@@ -81,19 +80,17 @@ func imageInParts(t *testing.T, image []byte, gate <-chan struct{}) (url string,
 // temperAgent starts "temper agent" as the agent of a server, with a file as its disk. It returns how it ended.
 func (n *node) temperAgent(disk string) <-chan error {
 	n.t.Helper()
-	bin, err := programs()
-	require.NoError(n.t, err)
 	args := []string{
-		"agent", "--api-url", n.s.at.APIURL, "--disk", disk, "--listen", "127.0.0.1:0", "--advertise", "127.0.0.1", "--scratch", n.t.TempDir(),
+		"agent", "--api-url", n.s.APIURL, "--disk", disk, "--listen", "127.0.0.1:0", "--advertise", "127.0.0.1", "--scratch", n.t.TempDir(),
 		"--state", filepath.Join(n.t.TempDir(), "agent.json"),
 	}
 	for _, mac := range n.hardware().MACs {
 		args = append(args, "--mac", mac)
 	}
-	out, err := os.Create(n.s.log("agent-" + n.server))
+	out, err := os.Create(n.s.Log("agent-" + n.server))
 	require.NoError(n.t, err)
 	ctx, cancel := context.WithCancel(context.Background())
-	c := exec.CommandContext(ctx, filepath.Join(bin, "temper"), args...)
+	c := n.s.Command(ctx, args...)
 	c.Stdout, c.Stderr = out, out
 	require.NoError(n.t, c.Start())
 	ended := make(chan error, 1)
@@ -132,7 +129,7 @@ func TestTemperAgentWritesAnImageWhileItsConductorDies(t *testing.T) {
 	select {
 	case <-begun:
 	case err := <-ended:
-		require.NoError(t, errors.Join(err, errors.New("the agent ended before it had the image; see its log "+m.s.log("agent-"+m.server))))
+		require.NoError(t, errors.Join(err, errors.New("the agent ended before it had the image; see its log "+m.s.Log("agent-"+m.server))))
 	case <-t.Context().Done():
 	}
 	m.kill(t, id, func(st step) bool { return st.Step == "write_image" })

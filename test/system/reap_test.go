@@ -20,7 +20,7 @@ import (
 // database returns the test's own connection to the stack's PostgreSQL.
 func (s *stack) database(t *testing.T) *pgx.Conn {
 	t.Helper()
-	c, err := pgx.Connect(t.Context(), s.at.DatabaseURL)
+	c, err := pgx.Connect(t.Context(), s.DatabaseURL)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = c.Close(context.Background()) }) // the stack ends soon
 	return c
@@ -111,8 +111,7 @@ func TestANodeWhoseInstanceIsGoneIsGivenBack(t *testing.T) {
 	db := s.database(t)
 	s.killAll(t, "orchestrator")
 	orchestrator := func(name string, env ...string) *dev.Running {
-		p, _ := s.role(t, "orchestrator", name, env)
-		return p
+		return s.role(t, "orchestrator", name, env)
 	}
 	stop := func(p *dev.Running) {
 		ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -137,9 +136,9 @@ func TestANodeWhoseInstanceIsGoneIsGivenBack(t *testing.T) {
 	for _, n := range nodes {
 		instances[n] = uuid.NewString()
 	}
-	a, err := request(http.MethodPost, first.url+"/claims", map[string]any{"node_uuid": claimed.uuid, "instance_uuid": instances[claimed]}, nil)
+	a, err := request(http.MethodPost, first.URL()+"/claims", map[string]any{"node_uuid": claimed.uuid, "instance_uuid": instances[claimed]}, nil)
 	require.NoError(t, err)
-	require.Equal(t, http.StatusOK, a.status, "%s", a.body)
+	require.Equal(t, http.StatusOK, a.Status, "%s", a.Body)
 	second := c.start("reap-b")
 	eventually(t, patience, func() error {
 		now, err := second.read()
@@ -152,10 +151,10 @@ func TestANodeWhoseInstanceIsGoneIsGivenBack(t *testing.T) {
 		return err
 	})
 	for n, claimer := range map[*node]string{taken: "reap-b", byHand: ""} {
-		a, err := request(http.MethodPatch, s.at.APIURL+"/v1/nodes/"+n.uuid, set("instance_uuid", instances[n]),
+		a, err := request(http.MethodPatch, s.APIURL+"/v1/nodes/"+n.uuid, set("instance_uuid", instances[n]),
 			http.Header{"X-Openstack-Ironic-Api-Version": {"1.114"}, "Temper-Compute-Service": slices.DeleteFunc([]string{claimer}, func(s string) bool { return s == "" })})
 		require.NoError(t, err)
-		require.Equal(t, http.StatusOK, a.status, "%s", a.words())
+		require.Equal(t, http.StatusOK, a.Status, "%s", a.Words())
 	}
 	for _, n := range nodes {
 		n.deployed(n.provision("active", nil), digest(t, s.rack))
@@ -204,6 +203,6 @@ func TestANodeWhoseInstanceIsGoneIsGivenBack(t *testing.T) {
 	for _, p := range c.running() {
 		a, err := request(http.MethodGet, p.MetricsURL(), nil, nil)
 		require.NoError(t, err)
-		require.Contains(t, string(a.body), "\ntemper_compute_free_nodes 1\n", p.name)
+		require.Contains(t, string(a.Body), "\ntemper_compute_free_nodes 1\n", p.name)
 	}
 }

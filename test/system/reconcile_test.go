@@ -25,7 +25,7 @@ import (
 // asUser returns a setting with which a process logs in to PostgreSQL as a user of its own, which identifies its sessions.
 func (s *stack) asUser(t *testing.T, db *pgx.Conn, user string) string {
 	t.Helper()
-	u, err := url.Parse(s.at.DatabaseURL)
+	u, err := url.Parse(s.DatabaseURL)
 	require.NoError(t, err)
 	word, _ := u.User.Password()
 	_, err = db.Exec(t.Context(), fmt.Sprintf(`CREATE ROLE %s LOGIN SUPERUSER PASSWORD '%s'`, user, word))
@@ -73,8 +73,8 @@ func TestWhoDecides(t *testing.T) {
 	s := own(t, 6) // killed processes are not restarted
 	db := s.database(t)
 	s.killAll(t, "orchestrator")
-	first, _ := s.role(t, "orchestrator", "orchestrator-1", []string{s.asUser(t, db, "first")})
-	_, _ = s.role(t, "orchestrator", "orchestrator-2", []string{s.asUser(t, db, "second")})
+	first := s.role(t, "orchestrator", "orchestrator-1", []string{s.asUser(t, db, "first")})
+	s.role(t, "orchestrator", "orchestrator-2", []string{s.asUser(t, db, "second")})
 	const group = "ring"
 	conductors := map[string]*dev.Running{}
 	begin := func(name string) { conductors[name] = s.conductor(t, group, name) }
@@ -122,7 +122,7 @@ func TestWhoDecides(t *testing.T) {
 	require.NoError(t, stored(t, db, "conductor-1 conductor-2 ring-1 ring-3"))
 	require.Equal(t, decided, whatIsDecided(t, db), "nothing of what it had read was written")
 	require.NoError(t, s.owned(group, "ring-1", "ring-3"))
-	log, err := os.ReadFile(s.log("orchestrator-1"))
+	log, err := os.ReadFile(s.Log("orchestrator-1"))
 	require.NoError(t, err)
 	t.Logf("who woke computed again: %t", strings.Contains(string(log), "the ring is computed again"))
 
@@ -141,7 +141,7 @@ func (c *calls) between(r *http.Request, send func() *answer) *answer {
 	defer c.mu.Unlock()
 	for _, path := range []string{"/v1/lookup", "/v1/heartbeat", "/v1/continue_inspection"} {
 		if a != nil && strings.HasPrefix(r.URL.Path, path) {
-			c.got[path] = append(c.got[path], a.status)
+			c.got[path] = append(c.got[path], a.Status)
 		}
 	}
 	return a
@@ -169,7 +169,7 @@ func nobodyIsLeft(t *testing.T, s *stack, db *pgx.Conn, group string, conductors
 			return nil
 		}
 	}
-	r := ownRack(t, newProxy(t, s.at.APIURL, agents), sim.Config{Servers: 2})
+	r := ownRack(t, newProxy(t, s.APIURL, agents), sim.Config{Servers: 2})
 	deploying, inspecting := available(t, s, r), manageable(t, s, r)
 	inspecting.patch("inspect_interface", "agent")
 	for _, n := range []*node{deploying, inspecting} {

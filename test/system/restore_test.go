@@ -18,19 +18,18 @@ func (s *stack) dump(t *testing.T) (restore func()) {
 	t.Helper()
 	bins, err := pgserver.Find()
 	require.NoError(t, err)
-	file := filepath.Join(s.dir, "backup")
-	programs, err := programs()
-	require.NoError(t, err)
-	run := func(dir, program string, args ...string) {
+	file := filepath.Join(s.Dir, "backup")
+	run := func(program string, args ...string) {
 		t.Helper()
-		out, err := exec.CommandContext(t.Context(), filepath.Join(dir, program), args...).CombinedOutput()
+		out, err := exec.CommandContext(t.Context(), filepath.Join(bins.Dir, program), args...).CombinedOutput()
 		require.NoError(t, err, "%s", out)
 	}
-	run(bins.Dir, "pg_dump", "--format=custom", "--file="+file, s.at.DatabaseURL)
+	run("pg_dump", "--format=custom", "--file="+file, s.DatabaseURL)
 	return func() {
 		t.Helper()
-		run(bins.Dir, "pg_restore", "--clean", "--if-exists", "--single-transaction", "--dbname="+s.at.DatabaseURL, file)
-		run(programs, "temper", "migrate", "--database-url", s.at.DatabaseURL, "--restored")
+		run("pg_restore", "--clean", "--if-exists", "--single-transaction", "--dbname="+s.DatabaseURL, file)
+		out, err := s.Command(t.Context(), "migrate", "--database-url", s.DatabaseURL, "--restored").CombinedOutput()
+		require.NoError(t, err, "%s", out)
 	}
 }
 
@@ -42,7 +41,7 @@ func TestADatabaseIsRestoredUnderARunningTemporal(t *testing.T) {
 	middle, again, left := available(t, s, s.rack), available(t, s, s.rack), available(t, s, s.rack)
 	middle.spoil(fault{Kind: "slow_power", Delay: "3s", Count: 1})
 	interrupted := middle.provision("active", nil)
-	eventually(t, patience, func() error {
+	catches(t, patience, func() error {
 		if o, err := middle.operation(interrupted); err != nil || o.State != "running" {
 			return fmt.Errorf("%s: %w", o, err)
 		}
@@ -74,7 +73,7 @@ func TestADatabaseIsRestoredUnderARunningTemporal(t *testing.T) {
 		s.role(t, "conductor", name, nil, "--name", name, "--enabled-drivers", "redfish")
 	}
 	s.role(t, "orchestrator", "restored-orchestrator", nil)
-	s.role(t, "api", "restored-api", nil, "--listen", strings.TrimPrefix(s.at.APIURL, "http://")) // where agents call
+	s.role(t, "api", "restored-api", nil, "--listen", strings.TrimPrefix(s.APIURL, "http://")) // where agents call
 	s.awaitReady(t)
 
 	middle.done(interrupted, "active") // as it ended before
@@ -101,6 +100,6 @@ func TestADatabaseIsRestoredUnderARunningTemporal(t *testing.T) {
 			ID string `json:"id"`
 		} `json:"operations"`
 	}
-	require.NoError(t, s.must(t, http.StatusOK, http.MethodGet, "/temper/v1/operations?state=running", nil).decode(&page))
+	require.NoError(t, s.must(t, http.StatusOK, http.MethodGet, "/temper/v1/operations?state=running", nil).Decode(&page))
 	require.Empty(t, page.Operations)
 }

@@ -33,7 +33,7 @@ func TestADeployThatFailedIsRetried(t *testing.T) {
 	require.NoError(t, s.read("/temper/v1/operations/"+next, &o))
 	require.Equal(t, id, text(o.RetryOf))
 	a := s.must(t, http.StatusBadRequest, http.MethodPost, "/temper/v1/operations/"+id+"/retry", map[string]any{})
-	require.Contains(t, a.words(), `while it is in state "active"`)
+	require.Contains(t, a.Words(), `while it is in state "active"`)
 }
 
 // reset resets an operation's workflow, as the button in Temporal's UI does, to before its task of that number.
@@ -53,7 +53,7 @@ func (n *node) reset(id string, task int) {
 	}
 	require.Greater(n.t, len(at), task)
 	_, err = c.ResetWorkflowExecution(n.t.Context(), &workflowservice.ResetWorkflowExecutionRequest{
-		Namespace: n.s.at.TemporalNamespace, RequestId: "reset-" + id, Reason: "somebody pressed the button",
+		Namespace: n.s.TemporalNamespace, RequestId: "reset-" + id, Reason: "somebody pressed the button",
 		WorkflowExecution:         &commonpb.WorkflowExecution{WorkflowId: o.WorkflowID, RunId: text(o.RunID)},
 		WorkflowTaskFinishEventId: at[task],
 	})

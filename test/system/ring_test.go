@@ -93,7 +93,7 @@ func TestADrainedConductorTakesNoStepsUntilItIsStartedAgain(t *testing.T) {
 	first := s.conductor(t, "dry", "dry-1")
 	n := in(t, s, "dry")
 	refused := s.must(t, http.StatusConflict, http.MethodPost, "/temper/v1/conductors/dry-1/drain", nil)
-	require.Contains(t, string(refused.body), "the last one that covers 1 nodes: ")
+	require.Contains(t, string(refused.Body), "the last one that covers 1 nodes: ")
 	second := s.conductor(t, "dry", "dry-2")
 	gate := make(chan struct{})
 	l := newLibrary(t, gate)

@@ -31,7 +31,7 @@ func (e *eavesdropper) between(_ *http.Request, send func() *answer) *answer {
 			Token string `json:"agent_token"`
 		} `json:"config"`
 	}
-	if a != nil && json.Unmarshal(a.body, &l) == nil && len(l.Config.Token) >= 32 {
+	if a != nil && json.Unmarshal(a.Body, &l) == nil && len(l.Config.Token) >= 32 {
 		e.mu.Lock()
 		defer e.mu.Unlock()
 		e.token = l.Config.Token
@@ -51,7 +51,7 @@ func TestNoSecretIsToldAnywhere(t *testing.T) {
 	t.Parallel()
 	s := world(t)
 	var ear eavesdropper
-	n := available(t, s, ownRack(t, newProxy(t, s.at.APIURL, ear.between), sim.Config{Servers: 1}))
+	n := available(t, s, ownRack(t, newProxy(t, s.APIURL, ear.between), sim.Config{Servers: 1}))
 	right := n.hardware().Password
 	secrets := map[string]string{
 		"the password of the BMC":      right,
@@ -72,7 +72,7 @@ func TestNoSecretIsToldAnywhere(t *testing.T) {
 		"/v1/nodes/" + n.uuid, "/v1/nodes/" + n.uuid + "/states", "/v1/nodes/" + n.uuid + "/history?detail=true", "/v1/nodes?detail=true",
 		"/v1/nodes/" + n.uuid + "/validate", "/temper/v1/operations?node=" + n.uuid,
 	} {
-		told[path] = string(s.must(t, http.StatusOK, http.MethodGet, path, nil).body)
+		told[path] = string(s.must(t, http.StatusOK, http.MethodGet, path, nil).Body)
 	}
 	for _, id := range ids {
 		o, err := n.operation(id)
@@ -132,7 +132,7 @@ func TestNoSecretOfAURLIsToldAnywhere(t *testing.T) {
 		"/v1/nodes/" + n.uuid + "/states", "/v1/nodes/" + n.uuid + "/history?detail=true", "/v1/nodes/" + n.uuid + "/validate",
 		"/v1/nodes/" + n.uuid + "?fields=last_error,driver_internal_info,deploy_step", "/temper/v1/operations?node=" + n.uuid, "/temper/v1/nodes/" + n.uuid + "/why",
 	} {
-		told[path] = string(s.must(t, http.StatusOK, http.MethodGet, path, nil).body)
+		told[path] = string(s.must(t, http.StatusOK, http.MethodGet, path, nil).Body)
 	}
 	for _, id := range ids {
 		o, err := n.operation(id)
@@ -163,9 +163,7 @@ func (n *node) hardwareInfo(key string) (string, error) {
 // withoutDictionaries returns the rows of nodes without the dictionaries that users write.
 func (s *stack) withoutDictionaries(t *testing.T) string {
 	t.Helper()
-	db, err := pgx.Connect(t.Context(), s.at.DatabaseURL)
-	require.NoError(t, err)
-	defer func() { require.NoError(t, db.Close(t.Context())) }()
+	db := s.database(t)
 	rows, err := db.Query(t.Context(), `SELECT (to_jsonb(n) - 'driver_info' - 'instance_info')::text FROM nodes n`)
 	require.NoError(t, err)
 	all, err := pgx.CollectRows(rows, pgx.RowTo[string])
@@ -191,7 +189,7 @@ func (s *stack) history(t *testing.T, workflow string) string {
 // logs reads what the stack's processes have written.
 func (s *stack) logs(t *testing.T, told map[string]string) {
 	t.Helper()
-	require.NoError(t, filepath.WalkDir(s.dir, func(path string, d fs.DirEntry, err error) error {
+	require.NoError(t, filepath.WalkDir(s.Dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || filepath.Ext(path) != ".log" {
 			if d != nil && d.IsDir() && d.Name() == "postgres" {
 				return filepath.SkipDir // the folder belongs to another user
@@ -211,9 +209,7 @@ func (s *stack) logs(t *testing.T, told map[string]string) {
 // tables reads every row of the database, like a stolen backup.
 func (s *stack) tables(t *testing.T, told map[string]string) {
 	t.Helper()
-	db, err := pgx.Connect(t.Context(), s.at.DatabaseURL)
-	require.NoError(t, err)
-	defer func() { require.NoError(t, db.Close(t.Context())) }()
+	db := s.database(t)
 	rows, err := db.Query(t.Context(), `SELECT format('%I.%I', schemaname, tablename) FROM pg_tables WHERE schemaname NOT IN ('pg_catalog', 'information_schema')`)
 	require.NoError(t, err)
 	names, err := pgx.CollectRows(rows, pgx.RowTo[string])

@@ -1,8 +1,6 @@
 package system_test
 
 import (
-	"fmt"
-	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -22,13 +20,7 @@ func TestTheSessionsOfAKilledConductorAreEnded(t *testing.T) {
 	n.done(n.power("power on"), "available")
 	require.Equal(t, 1, sessionsOf("left-1"))
 	die(t, first)
-	eventually(t, patience, func() error {
-		names, err := s.alive()
-		if err == nil && slices.Contains(names, "left-1") {
-			err = fmt.Errorf("the killed conductor is not dead yet: %v", names)
-		}
-		return err
-	})
+	s.dead(t, "left-1")
 	before := n.hardware().Sessions
 
 	s.conductor(t, "left", "left-2")

@@ -24,8 +24,8 @@ func TestAStepThatWaitsForASilentBMCCanBeEndedAtOnce(t *testing.T) {
 			n.paused(id, time.Hour)
 
 			a := n.decide(id, "retry", "it is there again")
-			require.Equal(t, http.StatusConflict, a.status, "it has not failed: %s", a.body)
-			require.Contains(t, a.words(), "waits for no decision")
+			require.Equal(t, http.StatusConflict, a.Status, "it has not failed: %s", a.Body)
+			require.Contains(t, a.Words(), "waits for no decision")
 			o, err := n.operation(id)
 			require.NoError(t, err)
 			require.Equal(t, "the BMC to answer again", text(o.WaitingFor))
@@ -43,7 +43,7 @@ func TestAStepThatWaitsForASilentBMCCanBeEndedAtOnce(t *testing.T) {
 func (n *node) paused(id string, d time.Duration) {
 	n.t.Helper()
 	db, c := n.s.database(n.t), n.s.temporal(n.t)
-	eventually(n.t, patience, func() error {
+	catches(n.t, patience, func() error {
 		o, err := n.operation(id)
 		if err != nil {
 			return err

@@ -5,21 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"os"
-	"path/filepath"
 	"strconv"
-	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"go.temper.dev/temper/internal/dev"
-	"go.temper.dev/temper/internal/dev/devfile"
-	"go.temper.dev/temper/internal/pgserver"
+	stacks "go.temper.dev/temper/test/stack"
 )
 
 // settings make hardware fast and timeouts short, so that what takes half an hour in a data centre takes seconds here. The
@@ -45,98 +41,48 @@ rack_step_delay: 20ms
 `
 
 const (
-	startWithin = 3 * time.Minute
-	stopWithin  = 40 * time.Second
+	stopWithin = 40 * time.Second // of a process
 	// patience is how long to wait for what happens soon, on a machine that may be very busy.
 	patience = 90 * time.Second
 	// slack is what a busy machine may add to a promised time: the promise shows in `make bench` and the crash matrix.
 	slack = 20 * time.Second
-	look  = 100 * time.Millisecond
+	// look is how often to look for what stays once it is there, at most, and glimpse how often for what passes.
+	look    = 250 * time.Millisecond
+	glimpse = 100 * time.Millisecond
 )
 
-// stack is a running `temper dev`.
+// stack is a running `temper dev` and its rack.
 type stack struct {
-	*dev.Running
-	dir  string // of data and logs
-	at   devfile.Info
+	*stacks.Stack
 	rack *rack
 
 	calm    sync.Once
 	actions []action // of an undisturbed deploy
 }
 
-// startStack starts temper dev with that many servers in its rack.
-func startStack(servers int, args ...string) (*stack, error) {
-	bin, err := programs()
-	if err != nil {
-		return nil, err
+// config is for a stack with so many servers in its rack.
+func config(servers int, args ...string) (c stacks.Config, err error) {
+	c = stacks.Config{Settings: settings, Args: append([]string{
+		"--enroll=false", "--nodes", strconv.Itoa(servers), "--conductors", "2", "--drivers", "redfish", "--persona", mixed,
+	}, args...)}
+	if c.Temper, err = temper(); err == nil {
+		c.Dir, err = folder()
 	}
-	dir, err := folder()
-	if err != nil {
-		return nil, err
-	}
-	if err := os.Chmod(dir, 0o755); err != nil { // PostgreSQL is another user where root runs the tests
-		return nil, err
-	}
-	conf := filepath.Join(dir, "settings.yaml")
-	if err := os.WriteFile(conf, []byte(settings), 0o600); err != nil {
-		return nil, err
-	}
-	s := &stack{dir: dir}
-	s.Running, err = dev.Command{
-		Path: filepath.Join(bin, "temper"), Env: environ(), LogFile: filepath.Join(dir, "dev.log"),
-		ReadyFile: s.infoFile(), Within: startWithin,
-		Args: append([]string{
-			"dev", "--data", filepath.Join(dir, "data"), "--config", conf, "--listen", "127.0.0.1:0", "--enroll=false",
-			"--nodes", strconv.Itoa(servers), "--conductors", "2", "--drivers", "redfish", "--persona", mixed,
-		}, args...),
-	}.Run(context.Background())
-	if err != nil {
-		return nil, fmt.Errorf("start temper dev: %w", err)
-	}
-	if s.at, err = devfile.ReadInfo(s.infoFile()); err == nil {
-		s.rack, err = findRack(s.at.RackURL, "")
-	}
-	if err != nil {
-		return nil, errors.Join(err, s.stop(false))
-	}
-	return s, nil
+	return c, err
 }
 
-// environ returns the environment without variables that would configure the stack.
-func environ() []string {
-	var env []string
-	for _, e := range os.Environ() {
-		if !strings.HasPrefix(e, "TEMPER_") {
-			env = append(env, e)
-		}
-	}
-	return env
+func withRack(s *stacks.Stack) (*stack, error) {
+	r, err := findRack(s.RackURL, "")
+	return &stack{Stack: s, rack: r}, err
 }
 
-func (s *stack) infoFile() string { return filepath.Join(s.dir, "data", devfile.InfoFile) }
-
-// stop ends the stack. If keep is set, its data and logs stay.
-func (s *stack) stop(keep bool) error {
-	ctx, cancel := context.WithTimeout(context.Background(), stopWithin)
-	defer cancel()
-	err := s.Stop(ctx)
-	if keep {
-		return errors.Join(err, fmt.Errorf("data and logs are in %s", s.dir))
-	}
-	return errors.Join(err, os.RemoveAll(s.dir))
+// shared is the stack that most tests share, each with servers of its own.
+var shared struct {
+	once  sync.Once
+	stack *stack
+	err   error
+	keep  atomic.Bool // its data and logs, because a test failed
 }
-
-// common is the stack that most tests share, each with servers of its own.
-type common struct {
-	once   sync.Once
-	stack  *stack
-	err    error
-	failed sync.Once
-	keep   bool
-}
-
-var shared common
 
 // servers is how many servers the shared rack has: more than the tests take.
 const servers = 20 * 22
@@ -144,32 +90,37 @@ const servers = 20 * 22
 // world returns the shared stack, for tests that run beside others.
 func world(t *testing.T) *stack {
 	t.Helper()
-	requirePostgres(t)
-	shared.once.Do(func() { shared.stack, shared.err = startStack(servers) })
+	stacks.RequirePostgres(t)
+	shared.once.Do(func() {
+		c, err := config(servers)
+		var s *stacks.Stack
+		if err == nil {
+			s, err = c.Start(context.Background())
+		}
+		if err == nil {
+			shared.stack, err = withRack(s)
+		}
+		shared.err = err
+	})
 	require.NoError(t, shared.err)
 	t.Cleanup(func() {
 		if t.Failed() {
-			shared.failed.Do(func() { shared.keep = true })
+			shared.keep.Store(true)
 		}
 	})
 	return shared.stack
 }
 
-func (c *common) stop() error {
-	if c.stack == nil {
+func stopShared() error {
+	s := shared.stack
+	switch {
+	case s == nil:
 		return nil
+	case shared.keep.Load():
+		return errors.Join(s.End(), fmt.Errorf("data and logs are in %s", s.Dir))
+	default:
+		return s.Stop()
 	}
-	return c.stack.stop(c.keep)
-}
-
-// requirePostgres skips the test if PostgreSQL is missing, as other tests do.
-func requirePostgres(t *testing.T) {
-	t.Helper()
-	_, err := pgserver.Find()
-	if errors.Is(err, pgserver.ErrNotFound) && os.Getenv("TEMPER_TEST_REQUIRE") == "" {
-		t.Skip(err)
-	}
-	require.NoError(t, err)
 }
 
 // turns bounds how many tests have a stack of their own at a time.
@@ -178,37 +129,19 @@ var turns = make(chan struct{}, 3)
 // own starts a stack for one test, which may kill its processes. With --restart they are started again.
 func own(t *testing.T, servers int, args ...string) *stack {
 	t.Helper()
-	requirePostgres(t)
 	turns <- struct{}{}
 	t.Cleanup(func() { <-turns })
-	s, err := startStack(servers, args...)
+	c, err := config(servers, args...)
 	require.NoError(t, err)
-	t.Cleanup(func() {
-		if err := s.stop(t.Failed()); err != nil {
-			t.Error(err)
-		}
-	})
+	s, err := withRack(c.For(t))
+	require.NoError(t, err)
 	return s
-}
-
-// pid returns the present pid of a process by its name in dev.json; 0 = it does not run.
-func (s *stack) pid(name string) int {
-	info, err := devfile.ReadInfo(s.infoFile())
-	if err != nil {
-		return 0
-	}
-	for _, p := range info.Processes {
-		if p.Name == name {
-			return p.Pid
-		}
-	}
-	return 0
 }
 
 // signal sends a signal to a process of the stack and tells its number.
 func (s *stack) signal(t *testing.T, name string, sig syscall.Signal) int {
 	t.Helper()
-	pid := s.pid(name)
+	pid := s.PID(name)
 	require.NotZero(t, pid, "%s does not run", name)
 	require.NoError(t, syscall.Kill(pid, sig))
 	return pid
@@ -223,7 +156,7 @@ func (s *stack) kill(t *testing.T, name string) {
 
 func (s *stack) awaitOther(t *testing.T, name string, before int) {
 	t.Helper()
-	require.Eventually(t, func() bool { now := s.pid(name); return now != 0 && now != before }, patience, look, "%s did not come back", name)
+	require.Eventually(t, func() bool { now := s.PID(name); return now != 0 && now != before }, patience, look, "%s did not come back", name)
 }
 
 // awaitReady waits until requests are served in full.
@@ -231,30 +164,67 @@ func (s *stack) awaitReady(t *testing.T) {
 	t.Helper()
 	require.Eventually(t, func() bool {
 		a, err := s.ask(http.MethodGet, "/temper/v1/readyz", nil)
-		return err == nil && a.status == http.StatusOK
+		return err == nil && a.Status == http.StatusOK
 	}, patience, look, "the API is not ready")
 }
 
-// eventually waits until cond returns nil, and fails with its last error.
+// eventually waits until cond returns nil, and fails with its last error. The longer it has waited, the less often it looks.
 func eventually(t *testing.T, within time.Duration, cond func() error) {
 	t.Helper()
-	var mu sync.Mutex
-	var last error
-	ok := assert.Eventually(discard{}, func() bool {
+	wait(t, within, time.Second, cond)
+}
+
+// catches is eventually for what may pass.
+func catches(t *testing.T, within time.Duration, cond func() error) {
+	t.Helper()
+	wait(t, within, glimpse, cond)
+}
+
+// wait looks every tenth of the time that it has waited, but at least every longest.
+func wait(t *testing.T, within, longest time.Duration, cond func() error) {
+	t.Helper()
+	for began := time.Now(); ; {
 		err := cond()
-		mu.Lock()
-		defer mu.Unlock()
-		last = err
-		return err == nil
-	}, within, look)
-	if !ok {
-		mu.Lock()
-		defer mu.Unlock()
-		t.Fatalf("after %s: %v", within, last)
+		waited := time.Since(began)
+		if waited > within {
+			t.Fatalf("after %s: %v", within, err)
+		}
+		if err == nil {
+			return
+		}
+		<-time.After(min(max(waited/10, look), longest))
 	}
 }
 
-// discard swallows testify's own message, which does not say what was waited for.
-type discard struct{}
+// conductor starts one more by hand, for a group of its own and with more settings from the environment. It is not started
+// again.
+func (s *stack) conductor(t *testing.T, group, name string, env ...string) *dev.Running {
+	t.Helper()
+	return s.conductorWith(t, "redfish", group, name, env...)
+}
 
-func (discard) Errorf(string, ...any) {}
+// conductorWith does the same with other drivers.
+func (s *stack) conductorWith(t *testing.T, drivers, group, name string, env ...string) *dev.Running {
+	t.Helper()
+	return s.role(t, "conductor", name, env, "--name", name, "--conductor-group", group, "--enabled-drivers", drivers)
+}
+
+// role starts one more process of a role by hand, with more settings.
+func (s *stack) role(t *testing.T, role, name string, env []string, args ...string) *dev.Running {
+	t.Helper()
+	p, err := s.Role(t.Context(), role, name, env, append(args, "--metrics-listen", "127.0.0.1:0")...)
+	require.NoError(t, err)
+	endsWith(t, p)
+	return p
+}
+
+// endsWith stops a process at the end of the test.
+func endsWith(t *testing.T, p *dev.Running) {
+	t.Helper()
+	t.Cleanup(func() {
+		_ = syscall.Kill(-p.Pid(), syscall.SIGCONT) // a frozen process does not react to signals
+		ctx, cancel := context.WithTimeout(context.Background(), stopWithin)
+		defer cancel()
+		_ = p.Stop(ctx) // it may have ended already
+	})
+}

@@ -1,13 +1,11 @@
 package system_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -54,19 +52,8 @@ func (s *stack) promptly(t *testing.T, path string) (code int, body []byte) {
 	eventually(t, patience, func() error {
 		ctx, cancel := context.WithTimeout(t.Context(), statusWithin)
 		defer cancel()
-		req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.at.APIURL+path, nil)
-		if err != nil {
-			return err
-		}
-		req.Header.Set("X-OpenStack-Ironic-API-Version", "1.114")
-		res, err := http.DefaultClient.Do(req)
-		if err != nil {
-			return fmt.Errorf("within %s: %w", statusWithin, err)
-		}
-		defer res.Body.Close()
-		var b bytes.Buffer
-		_, err = b.ReadFrom(res.Body)
-		code, body = res.StatusCode, b.Bytes()
+		a, err := s.Send(ctx, http.MethodGet, path, nil)
+		code, body = a.Status, a.Body
 		return err
 	})
 	return code, body
@@ -84,10 +71,9 @@ func (s *stack) status(t *testing.T) *status {
 // run runs a command of the command line, and returns its exit code and all of its output.
 func (s *stack) run(t *testing.T, args ...string) (code int, out string) {
 	t.Helper()
-	bin, err := programs()
-	require.NoError(t, err)
-	cmd := exec.CommandContext(t.Context(), filepath.Join(bin, "temper"), append(args, "--api", s.at.APIURL)...)
-	cmd.Env = environ()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	cmd := s.Command(ctx, args...)
 	b, _ := cmd.CombinedOutput() // its error is the exit code
 	return cmd.ProcessState.ExitCode(), string(b)
 }
@@ -95,7 +81,8 @@ func (s *stack) run(t *testing.T, args ...string) (code int, out string) {
 // broken waits until this part is broken, or none if it is "". Each answer on the way comes in time.
 func (s *stack) broken(t *testing.T, part string) (now *status) {
 	t.Helper()
-	for began := time.Now(); ; {
+	tick := time.Tick(look)
+	for began := time.Now(); ; <-tick {
 		if now = s.status(t); part == "" && now.OK || slices.Contains(now.Broken, part) {
 			return now
 		}
@@ -187,9 +174,9 @@ func TestTheStatusNamesWhatIsFrozen(t *testing.T) {
 // Without an API the command line itself says what is broken.
 func TestTheStatusWithoutAnAPI(t *testing.T) {
 	t.Parallel()
-	bin, err := programs()
+	program, err := temper()
 	require.NoError(t, err)
-	cmd := exec.CommandContext(t.Context(), filepath.Join(bin, "temper"), "status", "-o", "json", "--api", "http://127.0.0.1:1")
+	cmd := exec.CommandContext(t.Context(), program, "status", "-o", "json", "--api", "http://127.0.0.1:1")
 	out, err := cmd.Output()
 	require.Error(t, err)
 	require.Equal(t, 1, cmd.ProcessState.ExitCode())

@@ -35,9 +35,10 @@ func TestAbortEndsADeployThatWaitsForItsAgent(t *testing.T) {
 	t.Parallel()
 	s := world(t)
 	n, id := waitingForItsAgent(t, s)
-	a, err := s.askAs("1.94", http.MethodPut, "/v1/nodes/"+n.uuid+"/states/provision", map[string]any{"target": "abort"})
+	a, err := request(http.MethodPut, s.APIURL+"/v1/nodes/"+n.uuid+"/states/provision", map[string]any{"target": "abort"},
+		http.Header{"X-OpenStack-Ironic-API-Version": {"1.94"}})
 	require.NoError(t, err)
-	require.Equal(t, http.StatusNotAcceptable, a.status, "older versions can't")
+	require.Equal(t, http.StatusNotAcceptable, a.Status, "older versions can't")
 
 	n.spoil(fault{Kind: "no_agent"}, fault{Kind: "slow_power", Delay: "1s"})
 	require.Equal(t, id, n.provision("abort", nil), "it steers the operation that is open")
@@ -71,14 +72,14 @@ func TestAbortLetsAStepFinishThatIsNotAbortable(t *testing.T) {
 		close(gate)
 		n.leftByDeploy(n.cancelled(id, "deploy failed"))
 		sv := n.hardware()
-		require.Equal(t, l.sha256, text(sv.DiskSHA256), "the image was written to its end")
+		require.Equal(t, l.sha256, sv.DiskSHA256, "the image was written to its end")
 		require.Equal(t, []string{"On Off->On", "ForceOff On->Off"}, effects(sv.Actions), "and not booted")
 	})
 
 	t.Run("a reboot in cleaning", func(t *testing.T) {
 		t.Parallel()
 		v := &valve{path: "/v1/lookup"}
-		n := manageable(t, s, ownRack(t, newProxy(t, s.at.APIURL, v.between), sim.Config{Servers: 1}))
+		n := manageable(t, s, ownRack(t, newProxy(t, s.APIURL, v.between), sim.Config{Servers: 1}))
 		v.shutAfter(1) // the agent of the first boot
 		id := n.provision("clean", cleanSteps("erase_pstore", "reboot", "erase_devices_metadata"))
 		n.waiting(id, "reboot")
@@ -116,7 +117,7 @@ func (n *node) writing(l *library) {
 // waiting waits until a step of an operation is in the state waiting.
 func (n *node) waiting(id, name string) {
 	n.t.Helper()
-	eventually(n.t, patience, func() error {
+	catches(n.t, patience, func() error {
 		o, err := n.operation(id)
 		if err != nil {
 			return err
@@ -217,8 +218,8 @@ func TestPowerRequestsRunInsideADeployThatWaits(t *testing.T) {
 	eventually(t, patience, func() error { return n.waits("power on") })
 	eventually(t, patience, func() error {
 		sv, err := s.rack.read(n.server)
-		if err == nil && text(sv.BootedFrom) != "cd" {
-			err = fmt.Errorf("it does not come up in the ramdisk: booted from %s", text(sv.BootedFrom))
+		if err == nil && sv.BootedFrom != "cd" {
+			err = fmt.Errorf("it does not come up in the ramdisk: booted from %s", sv.BootedFrom)
 		}
 		return err
 	})
@@ -257,8 +258,8 @@ func TestPowerRequestsAreRefusedWhileANodeIsCleaned(t *testing.T) {
 			n.await(state)
 		}
 		a := s.must(t, http.StatusBadRequest, http.MethodPut, "/v1/nodes/"+n.uuid+"/states/power", map[string]any{"target": "rebooting"})
-		require.Contains(t, a.words(), fmt.Sprintf(`The requested action "rebooting" can not be performed on node %q while it is in state %q.`, n.uuid, state))
-		require.Contains(t, a.commands(), "temper operation cancel "+id)
+		require.Contains(t, a.Words(), fmt.Sprintf(`The requested action "rebooting" can not be performed on node %q while it is in state %q.`, n.uuid, state))
+		require.Contains(t, commands(a), "temper operation cancel "+id)
 	}
 	n.cancel(id)
 	n.cancelled(id, "clean failed")
@@ -327,13 +328,13 @@ func TestANodeThatIsWorkedOnIsHeldAgainstEverybodyElse(t *testing.T) {
 	for _, verb := range []string{"active", "deleted", "manage", "abort"} {
 		require.Equal(t, locked, n.refused(http.StatusConflict, verb, nil), verb)
 	}
-	require.Equal(t, locked, s.must(t, http.StatusConflict, http.MethodPut, path+"/states/power", map[string]any{"target": "power off"}).words())
-	require.Equal(t, locked, s.must(t, http.StatusConflict, http.MethodDelete, path, nil).words())
+	require.Equal(t, locked, s.must(t, http.StatusConflict, http.MethodPut, path+"/states/power", map[string]any{"target": "power off"}).Words())
+	require.Equal(t, locked, s.must(t, http.StatusConflict, http.MethodDelete, path, nil).Words())
 	for field, value := range map[string]any{
 		"driver_info": map[string]any{}, "instance_info": map[string]any{}, "properties": map[string]any{}, "resource_class": "gold",
 		"conductor_group": "far", "instance_uuid": "5b7d4d6b-8c5b-4f5e-9d0a-2f7e5a1f3c12", "inspect_interface": "agent", "driver": "fake-hardware",
 	} {
-		words := s.must(t, http.StatusConflict, http.MethodPatch, path, set(field, value)).words()
+		words := s.must(t, http.StatusConflict, http.MethodPatch, path, set(field, value)).Words()
 		require.Equal(t, fmt.Sprintf("Node %s can not be updated while a state transition is in progress.", n.uuid), words, field)
 	}
 	n.patch("description", "being deployed")
@@ -367,13 +368,13 @@ func TestOfManyRequestsAtOnceOneIsAccepted(t *testing.T) {
 	id := ""
 	for i, a := range answers {
 		require.NoError(t, errs[i])
-		if a.status == http.StatusAccepted {
+		if a.Status == http.StatusAccepted {
 			require.Empty(t, id, "two were accepted")
 			id = n.accepted(a)
 			continue
 		}
-		require.Equal(t, http.StatusConflict, a.status, a.words())
-		require.Contains(t, a.words(), "Node "+n.uuid+" is locked by host ")
+		require.Equal(t, http.StatusConflict, a.Status, a.Words())
+		require.Contains(t, a.Words(), "Node "+n.uuid+" is locked by host ")
 	}
 	n.deployed(id, digest(t, s.rack))
 	require.Equal(t, effects(undisturbed(t, s)), effects(n.hardware().Actions))

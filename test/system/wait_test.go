@@ -148,9 +148,9 @@ func TestADriverIsChangedWhileNobodyCoversTheNode(t *testing.T) {
 	}
 	eventually(t, patience, func() error { // as long as its conductor is not taken for dead, the operation is waited for, and then it is 409
 		a, err := change()
-		if err == nil && a.status != http.StatusOK {
-			require.Equal(t, http.StatusConflict, a.status, a.words())
-			err = errors.New(a.words())
+		if err == nil && a.Status != http.StatusOK {
+			require.Equal(t, http.StatusConflict, a.Status, a.Words())
+			err = errors.New(a.Words())
 		}
 		return err
 	})

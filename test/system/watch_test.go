@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
@@ -61,13 +60,10 @@ func (w *watching) ends(t *testing.T) int {
 // watch begins to follow an operation.
 func (s *stack) watch(t *testing.T, id string, args ...string) *watching {
 	t.Helper()
-	bin, err := programs()
-	require.NoError(t, err)
 	ctx, cancel := context.WithTimeout(t.Context(), patience*2)
 	t.Cleanup(cancel)
 	w := &watching{err: make(chan error, 1)}
-	w.cmd = exec.CommandContext(ctx, filepath.Join(bin, "temper"), append([]string{"operation", "watch", id, "--api", s.at.APIURL}, args...)...)
-	w.cmd.Env = environ()
+	w.cmd = s.Command(ctx, append([]string{"operation", "watch", id}, args...)...)
 	w.cmd.Stdout, w.cmd.Stderr = w, w
 	require.NoError(t, w.cmd.Start())
 	go func() { w.err <- w.cmd.Wait() }()
@@ -84,7 +80,7 @@ func TestAWatchGoesOnAfterOutages(t *testing.T) {
 	n.image(l.url+"/slow.raw", l.sha256)
 	id := n.provision("active", nil)
 	n.writing(l)
-	w := s.watch(t, id, "--every", "20ms")
+	w := s.watch(t, id, "--every", "100ms")
 	w.says(t, 1, "deploy "+id+" running")
 
 	eventually(t, patience, func() error { // until it was away at the moment of a look

@@ -48,6 +48,7 @@ func TestEveryRowOfTheTableOfQuirksIsNeeded(t *testing.T) {
 	require.Equal(t, names, slices.Sorted(maps.Keys(needed)), "each row needs a persona that fails without it")
 	for name, n := range needed {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			out, err := suiteWithout(t, name, n.persona, n.check)
 			require.Error(t, err, "%s: the suite is green without the row:\n%s", n.persona, out)
 			require.Contains(t, out, "--- FAIL: TestConformanceWithoutAQuirk/"+strings.ReplaceAll(n.check, " ", "_"), out)
