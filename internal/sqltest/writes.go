@@ -30,6 +30,8 @@ var (
 	OperationColumns = []string{
 		"phase", "waiting_for", "waiting_until", "stalled", "stalled_at", "kept_for", "kept_left", "paused", "orphaned", "rests", "temporal_pause", "step_wait",
 		"asked", "asked_by", "asked_reason", "asked_power", "asked_at",
+		"run_id", "begun_at", "ended_at", "outcome",
+		"claim_seq", "claim_attempt", "claim_started", "claimed_at", "conductor", "claim_incarnation", "claim_empty", "claim_lost_at",
 	}
 )
 
