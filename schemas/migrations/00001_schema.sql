@@ -787,21 +787,21 @@ $$;
 
 -- Reports whether the heartbeat is not older than the timeout. If no witness has written for a while, nobody could write heartbeats
 -- either, so the age of the heartbeat is the one that it had at the latest write of a witness.
-CREATE FUNCTION heard(heartbeat timestamptz, w witness, timeout bigint) RETURNS boolean LANGUAGE sql VOLATILE AS $$
+CREATE FUNCTION heartbeat_in_time(heartbeat timestamptz, w witness, timeout bigint) RETURNS boolean LANGUAGE sql VOLATILE AS $$
     SELECT heartbeat BETWEEN clock_timestamp() - timeout * interval '1 microsecond' AND clock_timestamp() + interval '1 second'
         OR in_witness_gap(w.seen_at, witness_gap(timeout)) AND heartbeat > w.seen_at - timeout * interval '1 microsecond'
 $$;
 
 -- Reports whether the sender of the heartbeat was alive before a gap that ended less than a timeout ago. Nobody could send heartbeats
 -- during the gap, so it gets that time to send one.
-CREATE FUNCTION graced(heartbeat timestamptz, w witness, timeout bigint) RETURNS boolean LANGUAGE sql VOLATILE AS $$
+CREATE FUNCTION heartbeat_before_gap(heartbeat timestamptz, w witness, timeout bigint) RETURNS boolean LANGUAGE sql VOLATILE AS $$
     SELECT w.gap_until BETWEEN clock_timestamp() - timeout * interval '1 microsecond' AND clock_timestamp() + interval '1 second'
         AND heartbeat > w.gap_from - timeout * interval '1 microsecond'
 $$;
 
 -- Reports whether the process runs. A process that can't reach Temporal is not dead.
 CREATE FUNCTION process_alive(p processes, w witness, timeout bigint) RETURNS boolean LANGUAGE sql VOLATILE AS $$
-    SELECT (heard(p.seen_at, w, timeout) OR graced(p.seen_at, w, timeout)) IS TRUE
+    SELECT (heartbeat_in_time(p.seen_at, w, timeout) OR heartbeat_before_gap(p.seen_at, w, timeout)) IS TRUE
 $$;
 
 -- Reports whether the conductor's latest contact with Temporal is at most a timeout older than the newest contact of any process. It
@@ -818,20 +818,20 @@ $$;
 -- conductor gets time to send a heartbeat only if some process has written both before and after the gap (gap_seen); otherwise all
 -- processes may have been restarted.
 CREATE FUNCTION conductor_alive(c conductors, w witness, timeout bigint) RETURNS boolean LANGUAGE sql VOLATILE AS $$
-    SELECT (c.stopped_at IS NULL AND (heard(c.heartbeat_at, w, timeout) OR w.gap_seen AND graced(c.heartbeat_at, w, timeout))
+    SELECT (c.stopped_at IS NULL AND (heartbeat_in_time(c.heartbeat_at, w, timeout) OR w.gap_seen AND heartbeat_before_gap(c.heartbeat_at, w, timeout))
         AND conductor_in_contact(c, w, timeout)) IS TRUE
 $$;
 
 -- Reports whether the conductor is alive, and its heartbeat is overdue: older than the time that is late. After a gap in which nobody could
 -- send heartbeats none is overdue until the conductor had its time to send one.
 CREATE FUNCTION conductor_late(c conductors, w witness, timeout bigint, late bigint) RETURNS boolean LANGUAGE sql VOLATILE AS $$
-    SELECT conductor_alive(c, w, timeout) AND heard(c.heartbeat_at, w, late) IS NOT TRUE AND (w.gap_seen AND graced(c.heartbeat_at, w, timeout)) IS NOT TRUE
+    SELECT conductor_alive(c, w, timeout) AND heartbeat_in_time(c.heartbeat_at, w, late) IS NOT TRUE AND (w.gap_seen AND heartbeat_before_gap(c.heartbeat_at, w, timeout)) IS NOT TRUE
 $$;
 
 -- Reports whether the conductor is alive or, for one timeout after any gap, was alive before the gap. Reconciliation takes no nodes away
 -- from such a conductor, even if all processes were restarted during the gap.
 CREATE FUNCTION conductor_kept(c conductors, w witness, timeout bigint) RETURNS boolean LANGUAGE sql VOLATILE AS $$
-    SELECT (c.stopped_at IS NULL AND (heard(c.heartbeat_at, w, timeout) OR graced(c.heartbeat_at, w, timeout))
+    SELECT (c.stopped_at IS NULL AND (heartbeat_in_time(c.heartbeat_at, w, timeout) OR heartbeat_before_gap(c.heartbeat_at, w, timeout))
         AND conductor_in_contact(c, w, timeout)) IS TRUE
 $$;
 
