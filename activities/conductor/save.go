@@ -42,6 +42,7 @@ func (t *task) save(ctx context.Context) error {
 	if err := after.Record(p); err != nil {
 		return err
 	}
+	p.Told = after.Tell(&t.saved)
 	asked, err := t.Store.SaveSteps(ctx, t.op.ID, t.claim, p)
 	if err != nil {
 		return err
@@ -55,7 +56,7 @@ func (t *task) save(ctx context.Context) error {
 	}
 	t.pending, t.toldAt, t.tellFlight = node.Progress{}, time.Now(), false
 	t.within = max(t.within, p.AnswerWithin)
-	*t.op = after
+	*t.op, t.saved = after, after.Snapshot()
 	t.op.SetPendingAsk(asked)
 	return nil
 }

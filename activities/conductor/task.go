@@ -23,6 +23,7 @@ type task struct {
 	*Steps
 	node   *node.Node
 	op     *node.Operation
+	saved  node.Operation // op as its row has it
 	claim  node.Claim
 	tried  []string // conductors that the hardware did not answer in this round
 	first  bool     // Temporal has begun no attempt at this activity before
@@ -62,6 +63,7 @@ func newTask(s *Steps, n *node.Node, c node.Claim, d bmc.Driver, sealed node.Sec
 		sealed:       sealed,
 		power:        n.PowerState,
 	}
+	t.saved = t.op.Snapshot()
 	if t.op.Blocked != node.NotBlocked { // it has a conductor now
 		t.op.WaitingFor, t.op.WaitingUntil = "", nil
 	}

@@ -20,6 +20,7 @@ type Progress struct {
 	StepWait     *Wait      // written as it is: nil clears
 
 	News       []News        // added to the operation's timeline
+	Told       []Told        // what happens by this save (Operation.Tell)
 	Rests      bool          // the current step is handed over: Operation.Rests
 	Came       bool          // the claim had a result: progress, a failure, or an orderly end
 	Move       Event         // moves the node by the life-cycle table; "" = stays

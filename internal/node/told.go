@@ -5,12 +5,15 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"go.temper.dev/temper/internal/fault"
 )
 
-// Told is an event that tells of a change: its type and data, as docs/events.md lists them.
+// Told is an event that tells of a change: its type and data, as docs/events.md lists them. Cause is why something has failed.
 type Told struct {
-	Type string
-	Data map[string]any
+	Type  string
+	Cause fault.Code
+	Data  map[string]any
 }
 
 // Snapshot returns a copy of n as it is before a change, for Tell. Values in its dictionaries are shared with n.

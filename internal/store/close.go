@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -91,13 +92,11 @@ func (c *closingTx) decide(b *pgx.Batch) error {
 	if err := c.queueState(b); err != nil {
 		return err
 	}
-	c.op.EndSteps(c.end.Outcome, time.Now().UTC())
-	var d dicts
-	steps := d.steps(c.op.Steps)
-	if d.err != nil {
-		return d.err
+	before, now := c.op.Snapshot(), time.Now().UTC()
+	c.op.EndSteps(c.end.Outcome, now)
+	if err := queueEnded(b, before, c.op.Steps, c.end.Outcome, ending.Failure, now); err != nil {
+		return err
 	}
-	b.Queue(endSQL, args{"id": c.op.ID, "outcome": c.end.Outcome, "error": failure(ending.Failure.Error), "cause": ending.Failure.Cause, "steps": steps})
 	if c.op.Kind == node.KindUndo && c.end.Outcome == node.Failed {
 		b.Queue(repeatSQL, args{"id": c.op.ID})
 	}
@@ -109,6 +108,20 @@ func (c *closingTx) decide(b *pgx.Batch) error {
 		return nil
 	}
 	return c.queueFollowUp(b, ending.FollowUp)
+}
+
+// queueEnded ends the operation before. Its steps are as given.
+func queueEnded(b *pgx.Batch, before node.Operation, steps []node.Step, outcome node.Outcome, why node.Failure, now time.Time) error {
+	var d dicts
+	after := before
+	after.Steps, after.Phase, after.Outcome, after.Error, after.Cause, after.EndedAt = steps, node.Ended, outcome, why.Error, why.Cause, &now
+	after.Paused, after.TemporalPause = false, nil
+	a := args{"id": before.ID, "outcome": outcome, "error": failure(why.Error), "cause": why.Cause, "steps": d.steps(steps)}
+	if err := cmp.Or(d.err, addTold(a, after.Tell(&before))); err != nil {
+		return err
+	}
+	b.Queue(endSQL, a)
+	return nil
 }
 
 func (c *closingTx) queueFollowUp(b *pgx.Batch, kind node.OperationKind) error {

@@ -24,6 +24,7 @@ func (s *Store) Direct(ctx context.Context, id int64, edit func(*node.Node) (nod
 			return fault.New(fault.Lost, "operation %d has ended", id)
 		}
 		f.Operation = &f.op
+		before := f.op.Snapshot()
 		lastError := f.LastError
 		d, err := edit(&f.Node)
 		if err != nil {
@@ -48,7 +49,7 @@ func (s *Store) Direct(ctx context.Context, id int64, edit func(*node.Node) (nod
 			d.Event.Operation = id
 			queueHistory(b, f.ID, d.Event)
 		}
-		return queueWrite(b, &f.op, d.Came)
+		return queueWrite(b, &before, &f.op, d.Came)
 	})
 	if err != nil {
 		return nil, err

@@ -23,7 +23,9 @@ func (r *request) queueEnd(b *pgx.Batch) error {
 		}
 		return err
 	})
-	queueAsk(b, o.ID, *r.Steer, &node.Operation{})
+	if err := queueAsk(b, o, *r.Steer, &node.Operation{}); err != nil {
+		return err
+	}
 	o.Ask(r.Steer.Ask, r.Steer.By, r.Steer.Reason)
 	o.OnFailure = cmp.Or(r.Steer.OnFailure, o.OnFailure)
 	c := closingTx{fenced: fenced{lockedNode: r.lockedNode, op: o, ok: true}, next: r.next, timeline: r.timeline.entries}

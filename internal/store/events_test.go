@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -38,6 +39,18 @@ func told(t testing.TB, s *store.Store, f events.Filter) (out []string) {
 	return out
 }
 
+// saveTold saves progress as a conductor does, with the events of it.
+func saveTold(t testing.TB, s *store.Store, id int64, c node.Claim, p node.Progress) {
+	t.Helper()
+	before, err := s.Operation(t.Context(), id)
+	require.NoError(t, err)
+	after := before.Snapshot()
+	require.NoError(t, after.Record(p))
+	p.Told = after.Tell(before)
+	_, err = s.SaveSteps(t.Context(), id, c, p)
+	require.NoError(t, err)
+}
+
 func TestAnOperationTellsItsStory(t *testing.T) {
 	t.Parallel()
 	s := open(t)
@@ -46,8 +59,7 @@ func TestAnOperationTellsItsStory(t *testing.T) {
 	save := func(claim node.Claim, p node.Progress) {
 		t.Helper()
 		p.Steps = slices.Clone(steps)
-		_, err := s.SaveSteps(t.Context(), o.ID, claim, p)
-		require.NoError(t, err)
+		saveTold(t, s, o.ID, claim, p)
 	}
 	steps[0].State, steps[0].Attempts, steps[0].Conductor = node.StepRunning, 1, "c1"
 	save(first, node.Progress{})
@@ -82,8 +94,8 @@ func TestAnOperationTellsItsStory(t *testing.T) {
 		"operation.paused maintenance",
 		"baremetal.node.maintenance_set.end false",
 		"operation.unpaused",
-		"baremetal.node.power_set.end power off",
 		"step.ended deploy",
+		"baremetal.node.power_set.end power off",
 		"baremetal.node.provision_set.end active",
 		"operation.ended succeeded",
 	}, told(t, s, events.Filter{NodeUUID: n.UUID}))
@@ -107,11 +119,9 @@ func TestEventsOfAFailureHaveItsCauseAndItsWords(t *testing.T) {
 	why := node.Failure{Error: "401 Unauthorized from the BMC", Cause: fault.BMCWrongPassword}
 	steps := slices.Clone(o.Steps)
 	steps[0].State, steps[0].Attempts, steps[0].Failures, steps[0].LastError, steps[0].Cause = node.StepFailed, 1, 1, why.Error, why.Cause
-	_, err := s.SaveSteps(t.Context(), o.ID, first, node.Progress{Steps: steps})
-	require.NoError(t, err)
+	saveTold(t, s, o.ID, first, node.Progress{Steps: steps})
 	require.NoError(t, s.SetUndo(t.Context(), o.ID, "r1", []node.Undo{node.UndoPowerOff}, why))
-	_, err = s.SaveSteps(t.Context(), o.ID, first, node.Progress{Steps: steps, Phase: node.Undoing})
-	require.NoError(t, err)
+	saveTold(t, s, o.ID, first, node.Progress{Steps: steps, Phase: node.Undoing})
 	undoing, err := s.Operation(t.Context(), o.ID)
 	require.NoError(t, err)
 	_, err = s.CloseOperation(t.Context(), node.End{Operation: o.ID, RunID: "r1", Outcome: node.Failed, Error: why.Error, Cause: why.Cause})
@@ -192,7 +202,7 @@ func TestEveryColumnThatAPatchWritesIsTold(t *testing.T) {
 func TestTriggersAreForEveryColumnThatTheyCompare(t *testing.T) {
 	t.Parallel()
 	_, url := openURL(t)
-	for _, c := range []struct{ table, trigger string }{{"operations", "tell_changed"}, {"operations", "operation_told"}} {
+	for _, c := range []struct{ table, trigger string }{{"operations", "operation_told"}} {
 		of := ask[[]string](t, url, `SELECT array_agg(a.attname::text ORDER BY a.attname) FROM pg_trigger g JOIN pg_attribute a ON a.attrelid = g.tgrelid AND a.attnum = ANY (g.tgattr)
 			WHERE g.tgrelid = $1::regclass AND g.tgname = $2`, c.table, c.trigger)
 		body := ask[string](t, url, `SELECT p.prosrc FROM pg_trigger g JOIN pg_proc p ON p.oid = g.tgfoid WHERE g.tgrelid = $1::regclass AND g.tgname = $2`, c.table, c.trigger)
@@ -455,20 +465,24 @@ func TestStreamsAreBounded(t *testing.T) {
 	require.Zero(t, h.Health().Streams)
 }
 
-// The table of types has those that the triggers write, and the documentation has them all.
-func TestTheTypesOfEventsAreThoseOfTheTriggers(t *testing.T) {
+// The table of types has those that the code names, and the documentation has them all.
+func TestEveryTypeOfEventsIsDocumented(t *testing.T) {
 	t.Parallel()
-	_, url := openURL(t)
-	bodies := ask[string](t, url, `SELECT string_agg(prosrc, E'\n') || (SELECT string_agg(pg_get_triggerdef(oid), E'\n') FROM pg_trigger) FROM pg_proc WHERE pronamespace = 'public'::regnamespace`)
-	written := regexp.MustCompile(`'((?:baremetal|node|operation|step)\.[a-z_.]+)'`).FindAllStringSubmatch(bodies, -1)
-	require.NotEmpty(t, written)
-	for _, w := range written {
-		if begun, composed := strings.CutSuffix(w[1], "."); composed {
-			require.True(t, events.IsType(begun), w[1])
-		} else {
-			require.Contains(t, events.Types, w[1])
+	named := regexp.MustCompile(`["']((?:baremetal|node|operation|step)\.[a-z_.]+)["']`)
+	found := 0
+	for _, folder := range []string{".", "../node"} {
+		files, err := filepath.Glob(folder + "/*.go")
+		require.NoError(t, err)
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			require.NoError(t, err)
+			for _, m := range named.FindAllStringSubmatch(string(text), -1) {
+				found++
+				require.True(t, events.IsType(strings.TrimSuffix(m[1], ".")), "%s: %s", file, m[1])
+			}
 		}
 	}
+	require.NotZero(t, found)
 	page, err := os.ReadFile("../../docs/events.md")
 	require.NoError(t, err)
 	for _, kind := range events.Types {

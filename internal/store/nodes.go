@@ -310,7 +310,10 @@ func (s *Store) DeleteNode(ctx context.Context, ident, user string, allow func(*
 			return err
 		}
 		if l.Operation != nil {
-			b.Queue(endSQL, args{"id": l.Operation.ID, "outcome": node.Cancelled, "error": "the node was deleted", "cause": fault.CancelledByPerson, "steps": nil})
+			why := node.Failure{Error: "the node was deleted", Cause: fault.CancelledByPerson}
+			if err := queueEnded(b, *l.Operation, l.Operation.Steps, node.Cancelled, why, l.now); err != nil {
+				return err
+			}
 		}
 		queueHistory(b, l.ID, node.HistoryEvent{Event: "deleted in " + string(l.ProvisionState), EventType: node.HistoryState, User: user})
 		b.Queue(deleteNodeSQL, args{"id": l.ID}).QueryRow(func(r pgx.Row) error {

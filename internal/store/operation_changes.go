@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -62,12 +63,19 @@ history AS (
 	  FROM o JOIN nodes n ON n.id = o.node_id WHERE n.owed_error IS NULL)
 SELECT o.* FROM o ORDER BY o.id`
 
+// beginSQL tells that the operation was begun, the first time.
 const beginSQL = `
+WITH w AS (
 UPDATE operations o SET run_id = @run, begun_at = coalesce(o.begun_at, clock_timestamp()),
 	phase = CASE o.phase WHEN 'accepted' THEN 'running' ELSE o.phase END
  WHERE o.id = @id AND o.ended_at IS NULL
    AND (o.run_id IS NULL OR o.run_id = @run) AND o.workflow_suffix = @suffix
-RETURNING o.*`
+RETURNING o, operation_state(o) AS state),
+told AS (
+	INSERT INTO events (type, node_uuid, node_name, operation_id, kind, data)
+	SELECT 'operation.begun', p.node_uuid, p.node_name, p.id, p.kind, jsonb_build_object('state', w.state)
+	  FROM w JOIN operations p ON p.id = @id WHERE p.begun_at IS NULL) -- p = as it was before
+SELECT (w.o).* FROM w`
 
 // renameWorkflowSQL gives the operation's workflow another id, as long as no workflow has begun.
 const renameWorkflowSQL = `
@@ -84,8 +92,10 @@ RETURNING o.*`
 // has come of its claim and either another process has registered under its name since, so that
 // registerSQL has noted claim_lost_at, or its process is the newest of its name, has not
 // stopped, and is another one than the process that claims now.
+//
+// It tells that another conductor has the operation, and that a pause is over.
 const claimSQL = `
-WITH o AS (
+WITH w AS (
 	UPDATE operations SET claim_seq = @seq, conductor = @conductor, orphaned = false,
 		claim_attempt = CASE WHEN (claim_seq, claim_attempt) < (@seq, @attempt) THEN @attempt ELSE claim_attempt + @afterReset END, claim_started = @started,
 		temporal_pause = CASE WHEN claim_seq < @seq OR temporal_pause ->> 'what' = 'activity' THEN NULL ELSE temporal_pause END,
@@ -96,7 +106,15 @@ WITH o AS (
 	 WHERE id = @id AND run_id = @run AND ended_at IS NULL
 	   AND ((claim_seq, claim_attempt) < (@seq, @attempt)
 		OR claim_seq = @seq AND claim_started < @started)
-	RETURNING *)
+	RETURNING operations AS o, operation_state(operations) AS state),
+o AS (SELECT (w.o).* FROM w),
+told AS (
+	INSERT INTO events (type, node_uuid, node_name, operation_id, kind, data)
+	SELECT t.type, o.node_uuid, o.node_name, o.id, o.kind, jsonb_build_object('state', w.state) || t.data
+	  FROM w, o JOIN operations p ON p.id = o.id CROSS JOIN LATERAL (VALUES
+		(1, 'operation.handed_over', jsonb_build_object('from', p.conductor, 'to', o.conductor), p.conductor NOT IN ('', o.conductor)),
+		(2, 'operation.unpaused', '{}', (p.paused OR p.temporal_pause IS NOT NULL) AND NOT o.paused AND o.temporal_pause IS NULL)) AS t (nr, type, data, happened)
+	 WHERE t.happened ORDER BY t.nr)
 SELECT n.*, o.*, a.*, r.*,
 	p.claim_empty AND (p.claim_lost_at IS NOT NULL OR c.incarnation = p.claim_incarnation AND c.stopped_at IS NULL
 		AND (p.conductor, p.claim_incarnation) <> (o.conductor, o.claim_incarnation)) IS TRUE,
@@ -116,7 +134,7 @@ UPDATE operations o SET claim_seq = o.claim_seq + 1, claim_attempt = 0
 RETURNING o.id`
 
 // saveStepsSQL writes a step's progress (node.Operation.Record).
-const saveStepsSQL = `
+var saveStepsSQL = `
 WITH op AS (
 UPDATE operations o SET
 	steps = coalesce(@steps, o.steps), undo = @undo, phase = coalesce(nullif(@phase, ''), o.phase),
@@ -124,7 +142,8 @@ UPDATE operations o SET
 	asked = CASE WHEN @clear_ask AND o.asked IN ('unhold', 'power') THEN '' ELSE o.asked END,
 	rests = @rests, usual_until = @usual_until, news = @news, claim_empty = o.claim_empty AND NOT @came, stalled = '', stalled_at = NULL, kept_for = '', kept_left = NULL
  WHERE o.id = @id AND claim_held(o, @seq, @attempt) AND o.ended_at IS NULL
-RETURNING asked_now(o) AS asked, o.node_id AS id),
+RETURNING asked_now(o) AS asked, o.node_id AS id, o.node_uuid, o.node_name, o.kind, operation_state(o) AS state),
+x AS (SELECT * FROM op),` + operationTold("") + `,
 ` + saveRequestSQL + `
 SELECT op.asked FROM op`
 
@@ -152,7 +171,7 @@ RETURNING asked_now(o)`
 // saveNodeSQL writes the same of the operation as saveStepsSQL, a test compares them, and what the
 // step has read of its node. It locks the node before it writes the operation, as every
 // transaction that needs both does.
-const saveNodeSQL = `
+var saveNodeSQL = `
 WITH held AS MATERIALIZED (
 	SELECT n.id, n.uuid, coalesce(n.name, '') AS name, n.power_state FROM nodes n JOIN operations o ON o.node_id = n.id
 	 WHERE o.id = @id AND o.ended_at IS NULL FOR NO KEY UPDATE OF n),
@@ -164,11 +183,10 @@ op AS (
 		rests = @rests, usual_until = @usual_until, news = @news, claim_empty = o.claim_empty AND NOT @came, stalled = '', stalled_at = NULL, kept_for = '', kept_left = NULL
 	  FROM held
 	 WHERE o.id = @id AND o.node_id = held.id AND claim_held(o, @seq, @attempt) AND o.ended_at IS NULL
-	RETURNING asked_now(o) AS asked, held.id, o.kind),
-told AS (
-	INSERT INTO events (type, node_uuid, node_name, operation_id, kind, data)
-	SELECT 'baremetal.node.power_set.end', held.uuid, held.name, @id, op.kind, jsonb_build_object('from_power', held.power_state, 'power_state', @power::text)
-	  FROM op JOIN held ON held.id = op.id WHERE @power <> '' AND held.power_state <> @power AND op.kind <> 'power'),
+	RETURNING asked_now(o) AS asked, held.id, o.node_uuid, o.node_name, o.kind, operation_state(o) AS state),
+x AS (SELECT * FROM op),` + operationTold(`
+	UNION ALL SELECT 'baremetal.node.power_set.end', '', jsonb_build_object('from_power', held.power_state, 'power_state', @power::text)::text, 1000000
+	  FROM op JOIN held ON held.id = op.id WHERE @power <> '' AND held.power_state <> @power AND op.kind <> 'power'`) + `,
 forgotten AS (DELETE FROM agents a USING op WHERE @clear_agent AND a.node_id = op.id),
 token AS (DELETE FROM secrets s USING op WHERE @clear_agent AND s.node_id = op.id AND s.name = 'agent_token'),
 written AS (
@@ -189,11 +207,16 @@ written AS (
 ` + saveRequestSQL + `
 SELECT op.asked FROM op`
 
+// handOverStepSQL tells of the pause, if there is one.
 const handOverStepSQL = `
 WITH op AS (
 UPDATE operations o SET rests = true, claim_empty = false, temporal_pause = coalesce(o.temporal_pause, @pause)
  WHERE o.id = @id AND claim_held(o, @seq, @attempt) AND o.ended_at IS NULL
-RETURNING o.node_id AS id),
+RETURNING o.node_id AS id, operation_state(o) AS state),
+told AS (
+	INSERT INTO events (type, node_uuid, node_name, operation_id, kind, data)
+	SELECT 'operation.paused', p.node_uuid, p.node_name, p.id, p.kind, jsonb_build_object('state', op.state, 'paused_by', 'temporal')
+	  FROM op JOIN operations p ON p.id = @id WHERE @pause::jsonb IS NOT NULL AND NOT p.paused AND p.temporal_pause IS NULL), -- p = as it was before
 ` + saveRequestSQL + `
 SELECT FROM op`
 
@@ -221,25 +244,25 @@ ON CONFLICT (hostname) DO UPDATE SET incarnation = excluded.incarnation, conduct
 RETURNING incarnation),` + contactSQL + `
 SELECT incarnation FROM beat`
 
-const askSQL = `
+var askSQL = operationUpdate(`
 UPDATE operations o SET asked = @ask, asked_by = @by, asked_reason = @reason, asked_power = @power, asked_at = clock_timestamp(),
 	on_failure = coalesce(nullif(@on_failure, ''), o.on_failure)
- WHERE o.id = @id AND o.ended_at IS NULL
-RETURNING o.*`
+ WHERE o.id = @id AND o.ended_at IS NULL`)
 
-// endSQL ends an operation; @steps null leaves its steps as they are.
-const endSQL = `
-WITH ended AS (
+// endSQL ends an operation, and notifies who waits for that; @steps null leaves its steps as they are.
+var endSQL = `
+WITH x AS (
 	UPDATE operations o SET phase = 'ended', outcome = @outcome, error = nullif(@error, ''), cause = nullif(@cause, ''), ended_at = clock_timestamp(),
 		steps = coalesce(@steps, o.steps), waiting_for = '', waiting_until = NULL, usual_until = NULL, step_wait = NULL, missing_since = NULL,
 		stalled = '', stalled_at = NULL, kept_for = '', kept_left = NULL, paused = false, orphaned = false, temporal_pause = NULL
 	 WHERE o.id = @id AND o.ended_at IS NULL
-	RETURNING o.id)
-INSERT INTO ended_operations (operation_id) SELECT e.id FROM ended e ON CONFLICT DO NOTHING`
+	RETURNING o.id, o.node_uuid, o.node_name, o.kind, o.phase AS state),
+ended AS (INSERT INTO ended_operations (operation_id) SELECT x.id FROM x ON CONFLICT DO NOTHING),` + operationTold("") + `
+SELECT pg_notify('temper_operation_ended', x.node_uuid::text) FROM x WHERE EXISTS (SELECT FROM event_feed f WHERE f.ends_heard_until > clock_timestamp())`
 
 // writeOperationSQL writes back an open operation whose row is locked. @came says that something was
 // written under its claim, so that the claim is not empty any more.
-const writeOperationSQL = `
+var writeOperationSQL = operationUpdate(`
 UPDATE operations o SET run_id = nullif(@run, ''), begun_at = CASE WHEN @run <> '' THEN coalesce(o.begun_at, clock_timestamp()) END,
 	claim_seq = @seq, claim_attempt = @attempt, claim_empty = o.claim_empty AND NOT @came,
 	phase = @phase, waiting_for = @waiting_for, waiting_until = @waiting_until, usual_until = @usual_until, step_wait = @step_wait,
@@ -249,11 +272,10 @@ UPDATE operations o SET run_id = nullif(@run, ''), begun_at = CASE WHEN @run <> 
 	asked = @asked, asked_by = @asked_by, asked_reason = @asked_reason,
 	asked_at = CASE WHEN @asked = '' THEN NULL WHEN @asked = o.asked THEN o.asked_at ELSE clock_timestamp() END,
 	missing_since = CASE WHEN o.run_id IS DISTINCT FROM nullif(@run, '') THEN NULL ELSE o.missing_since END
- WHERE o.id = @id
-RETURNING o.*`
+ WHERE o.id = @id`)
 
-// queueWrite queues that o is written back, and then read into o.
-func queueWrite(b *pgx.Batch, o *node.Operation, came bool) error {
+// queueWrite queues that o, which was before, is written back, and then read into o.
+func queueWrite(b *pgx.Batch, before, o *node.Operation, came bool) error {
 	var d dicts
 	decisions := o.Decisions
 	if decisions == nil {
@@ -271,8 +293,8 @@ func queueWrite(b *pgx.Batch, o *node.Operation, came bool) error {
 	if p := o.TemporalPause; p != nil {
 		a["temporal_pause"] = d.of(p)
 	}
-	if d.err != nil {
-		return d.err
+	if err := cmp.Or(d.err, addTold(a, o.Tell(before))); err != nil {
+		return err
 	}
 	b.Queue(writeOperationSQL, a).QueryRow(func(r pgx.Row) (err error) {
 		*o, err = scanOperation(r)
@@ -302,10 +324,11 @@ func (s *Store) change(ctx context.Context, what string, id int64, runID string,
 		if !found {
 			return fault.New(fault.Lost, "operation %d has ended or is another run's", id)
 		}
+		before := o.Snapshot()
 		if err := edit(&o, now); err != nil {
 			return err
 		}
-		return queueWrite(b, &o, false)
+		return queueWrite(b, &before, &o, false)
 	})
 	if err != nil {
 		return nil, err
@@ -313,12 +336,19 @@ func (s *Store) change(ctx context.Context, what string, id int64, runID string,
 	return &o, nil
 }
 
-// queueAsk records the ask. The caller holds the node's lock, without which no
+// queueAsk records what is asked of the operation before, and reads it into o. The caller holds the node's lock, without which no
 // operation ends: a row that is not open any more is an error of the program.
-func queueAsk(b *pgx.Batch, id int64, st node.Steer, o *node.Operation) {
-	a := args{"id": id, "ask": st.Ask, "by": words(st.By, 255), "reason": words(st.Reason, maxError), "power": st.Power, "on_failure": st.OnFailure}
+func queueAsk(b *pgx.Batch, before node.Operation, st node.Steer, o *node.Operation) error {
+	after := before.Snapshot()
+	after.Ask(st.Ask, words(st.By, 255), words(st.Reason, maxError))
+	after.AskedPower = st.Power
+	a := args{"id": before.ID, "ask": st.Ask, "by": words(st.By, 255), "reason": words(st.Reason, maxError), "power": st.Power, "on_failure": st.OnFailure}
+	if err := addTold(a, after.Tell(&before)); err != nil {
+		return err
+	}
 	b.Queue(askSQL, a).QueryRow(func(r pgx.Row) (err error) {
 		*o, err = scanOperation(r)
 		return err
 	})
+	return nil
 }

@@ -142,7 +142,9 @@ func (s *Store) AskOperation(ctx context.Context, id int64, ask node.Ask, by, re
 			return hasEnded(o)
 		}
 		steer := node.Steer{Ask: ask, By: by, Reason: reason}
-		queueAsk(b, id, steer, &o)
+		if err := queueAsk(b, o, steer, &o); err != nil {
+			return err
+		}
 		queueHistory(b, nodeID, steeringEvent(id, steer))
 		return nil
 	})

@@ -85,7 +85,9 @@ func (s *Store) Waive(ctx context.Context, ident, user, reason string) (waived [
 		l.queueMendLeft(b, node.WaivedBy(user, reason), 0)
 		if o := l.Operation; o != nil && o.Kind.Spec().Undoes {
 			undo = &node.Operation{}
-			queueAsk(b, o.ID, node.Steer{Ask: node.AskCancel, By: user, Reason: reason}, undo)
+			if err := queueAsk(b, *o, node.Steer{Ask: node.AskCancel, By: user, Reason: reason}, undo); err != nil {
+				return err
+			}
 		}
 		queueHistory(b, l.ID, node.HistoryEvent{Event: "waived what was to be undone (" + node.UndoList(waived) + "): " + reason, EventType: node.HistorySteering, User: user})
 		return nil

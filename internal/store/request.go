@@ -129,7 +129,9 @@ func (r *request) queue(b *pgx.Batch) error {
 			return err
 		}
 		r.out = &node.Operation{}
-		queueAsk(b, r.held.ID, *r.Steer, r.out)
+		if err := queueAsk(b, *r.held, *r.Steer, r.out); err != nil {
+			return err
+		}
 		queueHistory(b, r.ID, r.described(steeringEvent(r.held.ID, *r.Steer)))
 		return nil
 	}

@@ -55,6 +55,9 @@ func saveStatement(id int64, c node.Claim, p node.Progress) (sql string, a args,
 		"step_wait": d.stepWait(p.StepWait), "news": nil,
 	}
 	addRequest(a, p)
+	if err := addTold(a, p.Told); err != nil {
+		return "", nil, err
+	}
 	if len(p.News) > 0 {
 		a["news"] = d.of(newsOf(p.News))
 	}

@@ -7,6 +7,8 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"go.temper.dev/temper/internal/events"
+	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/node"
 )
 
 // telling describes the events of a statement that writes rows, one event for each row. The statement writes the rows and the events
@@ -56,26 +58,61 @@ func nodeUpdate(update string, returning ...string) string {
 	}
 	return "WITH r AS (" + update + " RETURNING " + columns + `),
 told AS (
-	INSERT INTO events (type, node_uuid, node_name, operation_id, kind, data)
-	SELECT t.type, r.uuid, coalesce(r.name, ''), nullif(@told_operation::bigint, 0), @told_kind, t.data::jsonb
-	  FROM r, unnest(@told_types::text[], @told_data::text[]) WITH ORDINALITY AS t (type, data, nr) ORDER BY t.nr)
+	INSERT INTO events (type, node_uuid, node_name, operation_id, kind, cause, data)
+	SELECT t.type, r.uuid, coalesce(r.name, ''), nullif(@told_operation::bigint, 0), @told_kind, t.cause, t.data::jsonb
+	  FROM r, unnest(@told_types::text[], @told_causes::text[], @told_data::text[]) WITH ORDINALITY AS t (type, cause, data, nr) ORDER BY t.nr)
 SELECT` + selected + " FROM r"
 }
 
 // queueUpdate queues a statement of nodeUpdate, and tells what has changed in l since its row was read or written last. fields are as in
 // node.Tell.
 func (l *lockedNode) queueUpdate(b *pgx.Batch, sql string, a args, fields ...string) (*pgx.QueuedQuery, error) {
-	types, data := []string{}, []string{}
-	var d dicts
-	for _, e := range l.Tell(&l.was, fields) {
-		types, data = append(types, e.Type), append(data, string(d.of(e.Data)))
-	}
-	a["told_types"], a["told_data"], a["told_operation"], a["told_kind"] = types, data, int64(0), ""
+	a["told_operation"], a["told_kind"] = int64(0), ""
 	if o := l.Operation; o != nil {
 		a["told_operation"], a["told_kind"] = o.ID, o.Kind
 	}
+	err := addTold(a, l.Tell(&l.was, fields))
 	l.was = l.Snapshot()
-	return b.Queue(sql, a), d.err
+	return b.Queue(sql, a), err
+}
+
+// operationTold returns the part of a WITH clause that writes the events of one operation (addTold), whose row is x: node_uuid, node_name, kind,
+// and the state that clients see. last is a SELECT of one more event, with the columns of t.
+func operationTold(last string) string {
+	return `
+told AS (
+	INSERT INTO events (type, node_uuid, node_name, operation_id, kind, cause, data)
+	SELECT t.type, x.node_uuid, x.node_name, @id, x.kind, t.cause,
+		CASE WHEN starts_with(t.type, 'operation.') THEN jsonb_build_object('state', x.state) ELSE '{}' END || t.data::jsonb
+	  FROM x, (SELECT u.* FROM unnest(@told_types::text[], @told_causes::text[], @told_data::text[]) WITH ORDINALITY AS u` + last + `) AS t (type, cause, data, nr)
+	 ORDER BY t.nr)`
+}
+
+// operationUpdate completes an UPDATE of one row o of operations, which has no RETURNING. It returns the row.
+func operationUpdate(update string) string {
+	return `
+WITH w AS (` + update + ` RETURNING o, operation_state(o) AS state),
+x AS (SELECT (w.o).node_uuid, (w.o).node_name, (w.o).kind, w.state FROM w),` + operationTold("") + `
+SELECT (w.o).* FROM w`
+}
+
+// addTold adds the events that a statement writes to its arguments. Hardware and people may have written what they contain.
+func addTold(a args, told []node.Told) error {
+	types, causes, data := []string{}, []fault.Code{}, []string{}
+	var d dicts
+	for _, e := range told {
+		for field, limit := range map[string]int{"error": maxError, "waiting_for": maxError, "reason": maxError, "by": 255, "note": maxError} {
+			if text, ok := e.Data[field].(string); ok {
+				e.Data[field] = words(text, limit)
+			}
+		}
+		if text, ok := e.Data["error"].(string); ok {
+			e.Data["error"] = failure(text)
+		}
+		types, causes, data = append(types, e.Type), append(causes, e.Cause), append(data, string(d.of(e.Data)))
+	}
+	a["told_types"], a["told_causes"], a["told_data"] = types, causes, data
+	return d.err
 }
 
 // ofType returns the SQL of a type. It has to be one of those that are documented.

@@ -21,7 +21,6 @@ var triggers = map[string]string{
 	"nodes.ring_moved":              "the same",
 	"events.events_written":         "notifies who follows the events",
 	"operations.operation_told":     "writes the timeline of an operation; Go is to do that",
-	"operations.tell_changed":       "writes the events of an operation; Go is to do that",
 }
 
 func TestEveryTriggerHasAReason(t *testing.T) {

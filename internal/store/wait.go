@@ -87,6 +87,7 @@ func (l *lockedNode) queueHeld(b *pgx.Batch, held *node.Operation, maintained bo
 	if held.ID == 0 {
 		return nil
 	}
+	before := held.Snapshot()
 	moved := held.Redirect(l.ConductorGroup, l.Driver)
 	if maintained {
 		if err := held.Maintain(l.Maintenance, l.now); err != nil {
@@ -96,7 +97,7 @@ func (l *lockedNode) queueHeld(b *pgx.Batch, held *node.Operation, maintained bo
 	if !moved && !maintained {
 		return nil
 	}
-	return queueWrite(b, held, false)
+	return queueWrite(b, &before, held, false)
 }
 
 // staleWaitsSQL selects operations whose workflow waits for something else than it should. A test compares it with the same
