@@ -42,7 +42,7 @@ func (t *task) save(ctx context.Context) error {
 	if err := after.Record(p); err != nil {
 		return err
 	}
-	p.Told = after.Tell(&t.saved)
+	p.Told = after.TellSave(t.saved)
 	asked, err := t.Store.SaveSteps(ctx, t.op.ID, t.claim, p)
 	if err != nil {
 		return err

@@ -53,6 +53,13 @@ func (o *Operation) Tell(before *Operation) (out []Told) {
 	return out
 }
 
+// TellSave is Tell for what a conductor saves. What it has heard of meanwhile, that o is paused or what is asked of it, those have told who
+// wrote it.
+func (o *Operation) TellSave(before Operation) []Told {
+	before.Asked, before.Paused, before.TemporalPause, before.Decisions = o.Asked, o.Paused, o.TemporalPause, o.Decisions
+	return o.Tell(&before)
+}
+
 func (o *Operation) tellPhase(before *Operation, tell func(string, map[string]any)) {
 	data := given(map[string]any{"waiting_for": o.WaitingFor, "waiting_until": toldTime(o.WaitingUntil)})
 	switch {
