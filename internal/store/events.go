@@ -9,7 +9,7 @@ import (
 	"go.temper.dev/temper/internal/events"
 )
 
-// Triggers of the schema write the events about what is in this database. addEventSQL writes those about anything else.
+// Statements that change rows write the events of that (telling). addEventSQL writes those about anything else.
 const (
 	addEventSQL = `INSERT INTO events (type, data) VALUES (@type, @data)`
 

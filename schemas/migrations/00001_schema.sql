@@ -1307,7 +1307,7 @@ CREATE TABLE events (
     cause        text        NOT NULL DEFAULT '', -- why it failed: a code of package fault
     data         jsonb       NOT NULL DEFAULT '{}'
 );
-COMMENT ON TABLE events IS 'The latest events. Triggers write them in the transaction of the change. They have no values of secrets, and no dictionaries of nodes.';
+COMMENT ON TABLE events IS 'The latest events. The statement that changes something writes them. They have no values of secrets, and no dictionaries of nodes.';
 
 CREATE TABLE event_feed (
     one              boolean PRIMARY KEY DEFAULT true CHECK (one),
