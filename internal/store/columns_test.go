@@ -1,8 +1,6 @@
 package store_test
 
 import (
-	"regexp"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -19,17 +17,4 @@ func TestTheProgramKnowsTheColumnsOfTheDatabase(t *testing.T) {
 		have := ask[[]string](t, url, `SELECT array_agg(column_name::text ORDER BY ordinal_position) FROM information_schema.columns WHERE table_schema = 'public' AND table_name = $1`, name)
 		require.Equal(t, have, columns, "table %s", name)
 	}
-}
-
-// Saves that change the node and saves that do not write the same columns of the operation.
-func TestBothSavesWriteTheSameOfTheOperation(t *testing.T) {
-	t.Parallel()
-	set := regexp.MustCompile(`(?s)UPDATE operations o SET(.*?kept_left = NULL)`)
-	var written []string
-	for _, sql := range store.Saves() {
-		found := set.FindStringSubmatch(sql)
-		require.NotNil(t, found, sql)
-		written = append(written, strings.Join(strings.Fields(found[1]), " "))
-	}
-	require.Equal(t, written[0], written[1])
 }

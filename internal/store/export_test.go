@@ -224,9 +224,6 @@ func columnNames[T any](t *table[T]) (out []string) {
 	return out
 }
 
-// Saves returns the statements that write a step's progress.
-func Saves() []string { return []string{saveStepsSQL, saveNodeSQL} }
-
 // ReSecret puts secrets back into a dictionary of a row: those whose names begin
 // with prefix ("driver_info", "instance_info"). dict is not changed.
 func ReSecret(dict map[string]any, secrets node.Secrets, prefix string) map[string]any {

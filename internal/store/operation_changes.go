@@ -133,17 +133,24 @@ UPDATE operations o SET claim_seq = o.claim_seq + 1, claim_attempt = 0
  WHERE o.id = @id AND o.ended_at IS NULL AND claim_held(o, @seq, @attempt)
 RETURNING o.id`
 
-// saveStepsSQL writes a step's progress (node.Operation.Record).
-var saveStepsSQL = `
-WITH op AS (
+// saveOperation returns the part of a WITH clause that writes a step's progress (node.Operation.Record) under its claim, and its events.
+// from is the row of the node that was locked before, if one was; last is as in operationTold.
+func saveOperation(from, last string) string {
+	return `
+op AS (
 UPDATE operations o SET
 	steps = coalesce(@steps, o.steps), undo = @undo, phase = coalesce(nullif(@phase, ''), o.phase),
 	waiting_for = @waiting_for, waiting_until = @waiting_until, step_wait = @step_wait,
 	asked = CASE WHEN @clear_ask AND o.asked IN ('unhold', 'power') THEN '' ELSE o.asked END,
 	rests = @rests, usual_until = @usual_until, news = @news, claim_empty = o.claim_empty AND NOT @came, stalled = '', stalled_at = NULL, kept_for = '', kept_left = NULL
- WHERE o.id = @id AND claim_held(o, @seq, @attempt) AND o.ended_at IS NULL
+` + from + `
+   AND o.id = @id AND claim_held(o, @seq, @attempt) AND o.ended_at IS NULL
 RETURNING asked_now(o) AS asked, o.node_id AS id, o.node_uuid, o.node_name, o.kind, operation_state(o) AS state),
-x AS (SELECT * FROM op),` + operationTold("") + `,
+x AS (SELECT * FROM op),` + operationTold(last)
+}
+
+// saveStepsSQL writes a step's progress.
+var saveStepsSQL = `WITH` + saveOperation(` WHERE true`, "") + `,
 ` + saveRequestSQL + `
 SELECT op.asked FROM op`
 
@@ -168,23 +175,13 @@ UPDATE operations o SET step_wait = @step_wait
  WHERE o.id = @id AND claim_held(o, @seq, @attempt) AND o.ended_at IS NULL
 RETURNING asked_now(o)`
 
-// saveNodeSQL writes the same of the operation as saveStepsSQL, a test compares them, and what the
-// step has read of its node. It locks the node before it writes the operation, as every
+// saveNodeSQL also writes what the step has read of its node. It locks the node before it writes the operation, as every
 // transaction that needs both does.
 var saveNodeSQL = `
 WITH held AS MATERIALIZED (
 	SELECT n.id, n.uuid, coalesce(n.name, '') AS name, n.power_state FROM nodes n JOIN operations o ON o.node_id = n.id
-	 WHERE o.id = @id AND o.ended_at IS NULL FOR NO KEY UPDATE OF n),
-op AS (
-	UPDATE operations o SET 
-		steps = coalesce(@steps, o.steps), undo = @undo, phase = coalesce(nullif(@phase, ''), o.phase),
-		waiting_for = @waiting_for, waiting_until = @waiting_until, step_wait = @step_wait,
-		asked = CASE WHEN @clear_ask AND o.asked IN ('unhold', 'power') THEN '' ELSE o.asked END,
-		rests = @rests, usual_until = @usual_until, news = @news, claim_empty = o.claim_empty AND NOT @came, stalled = '', stalled_at = NULL, kept_for = '', kept_left = NULL
-	  FROM held
-	 WHERE o.id = @id AND o.node_id = held.id AND claim_held(o, @seq, @attempt) AND o.ended_at IS NULL
-	RETURNING asked_now(o) AS asked, held.id, o.node_uuid, o.node_name, o.kind, operation_state(o) AS state),
-x AS (SELECT * FROM op),` + operationTold(`
+	 WHERE o.id = @id AND o.ended_at IS NULL FOR NO KEY UPDATE OF n),` +
+	saveOperation(` FROM held WHERE o.node_id = held.id`, `
 	UNION ALL SELECT 'baremetal.node.power_set.end', '', jsonb_build_object('from_power', held.power_state, 'power_state', @power::text)::text, 1000000
 	  FROM op JOIN held ON held.id = op.id WHERE @power <> '' AND held.power_state <> @power AND op.kind <> 'power'`) + `,
 forgotten AS (DELETE FROM agents a USING op WHERE @clear_agent AND a.node_id = op.id),
