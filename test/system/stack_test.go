@@ -45,7 +45,7 @@ const (
 	// patience is how long to wait for what happens soon, on a machine that may be very busy.
 	patience = 90 * time.Second
 	// slack is what a busy machine may add to a promised time: the promise shows in `make bench` and the crash matrix.
-	slack = 20 * time.Second
+	slack = patience
 	// look is how often to look for what stays once it is there, at most, and glimpse how often for what passes.
 	look    = 250 * time.Millisecond
 	glimpse = 100 * time.Millisecond
