@@ -305,7 +305,7 @@ func TestABMCThatIsGoneInTheMiddleIsWaitedForAndThenGivenUp(t *testing.T) {
 	n.spoil(fault{Kind: "reset", Method: "POST", Path: insert})
 	id := n.provision("active", nil)
 	// Each of five rounds reads the medium for virtual_media_timeout before it sends again.
-	eventually(t, 2*patience, func() error {
+	eventually(t, 5*patience, func() error {
 		o, err := n.operation(id)
 		if err == nil && o.Outcome == nil {
 			err = fmt.Errorf("not over: %s", o)
