@@ -18,7 +18,7 @@ import (
 
 const uuid = "11111111-1111-1111-1111-111111111111"
 
-// bench is a conductor with one machine and its book.
+// bench is a conductor with one machine and the database of its node.
 type bench struct {
 	*testing.T
 	book    *book
@@ -31,14 +31,24 @@ type bench struct {
 
 // newBench plans an operation of kind k on a node in state s with the given power state.
 func newBench(t *testing.T, k node.OperationKind, s node.State, power bmc.Power, interfaces map[string]string, o plan.Options) *bench {
+	t.Helper()
+	return newBenchOf(t, &node.Node{UUID: uuid, ProvisionState: s, Interfaces: interfaces}, nil, k, power, o)
+}
+
+// newBenchOf is newBench for a given node, with secrets.
+func newBenchOf(t *testing.T, n *node.Node, secrets node.Secrets, k node.OperationKind, power bmc.Power, o plan.Options) *bench {
+	t.Helper()
 	driver := "redfish"
-	if interfaces["boot"] == "fake" {
+	if n.Interfaces["boot"] == "fake" {
 		driver = "fake-hardware"
 	}
-	n := node.Node{UUID: uuid, Driver: driver, ProvisionState: s, Interfaces: interfaces, DriverInfo: map[string]any{"deploy_iso": "http://images/deploy.iso"}}
-	steps, err := plan.Steps(k, &n, nil, o)
+	n.Driver = driver
+	if n.DriverInfo == nil {
+		n.DriverInfo = map[string]any{"deploy_iso": "http://images/deploy.iso"}
+	}
+	steps, err := plan.Steps(k, n, nil, o)
 	require.NoError(t, err)
-	b := &bench{T: t, book: newBook(n, node.Operation{ID: 7, NodeUUID: uuid, Kind: k, Steps: steps}), machine: &machine{power: power}}
+	b := &bench{T: t, book: newBook(t, n, &node.Operation{Kind: k, Steps: steps}, secrets), machine: &machine{power: power}}
 	b.steps = &conductor.Steps{
 		Store: conductor.CountLostClaims(b.book, func(string) { b.lost++ }), Drivers: map[string]bmc.Driver{driver: b.machine}, Log: zap.NewNop(),
 		OpenAgent: conductor.OpenAgent,
@@ -51,13 +61,28 @@ func newBench(t *testing.T, k node.OperationKind, s node.State, power bmc.Power,
 	return b
 }
 
+// node returns the node as it stands in the database.
+func (b *bench) node() *node.Node { b.Helper(); return b.book.read() }
+
+// op returns the operation as it stands in the database.
+func (b *bench) op() *node.Operation { b.Helper(); return b.book.read().Operation }
+
+// change lets somebody else change the node or its operation.
+func (b *bench) change(f func(n *node.Node)) { b.Helper(); b.book.change(f) }
+
+// changeOp lets somebody else change the operation.
+func (b *bench) changeOp(f func(o *node.Operation)) {
+	b.Helper()
+	b.book.change(func(n *node.Node) { f(n.Operation) })
+}
+
 // run runs one activity with a newer claim.
 func (b *bench) run() (conductor.StepsResult, error) {
 	var s testsuite.WorkflowTestSuite
 	env := s.NewTestActivityEnvironment()
 	env.RegisterActivity(b.steps)
 	b.seq++
-	v, err := env.ExecuteActivity(b.steps.RunSteps, conductor.StepsInput{Operation: 7, Node: uuid, Seq: b.seq, Tried: b.tried})
+	v, err := env.ExecuteActivity(b.steps.RunSteps, conductor.StepsInput{Operation: b.book.op, Node: b.book.node, Seq: b.seq, Tried: b.tried})
 	if err != nil {
 		return conductor.StepsResult{}, err
 	}
@@ -76,7 +101,7 @@ func (b *bench) undoResult() (conductor.UndoResult, error) {
 	env := s.NewTestActivityEnvironment()
 	env.RegisterActivity(b.steps)
 	b.seq++
-	v, err := env.ExecuteActivity(b.steps.Undo, conductor.UndoInput{Operation: 7, Node: uuid, Seq: b.seq, Tried: b.tried})
+	v, err := env.ExecuteActivity(b.steps.Undo, conductor.UndoInput{Operation: b.book.op, Node: b.book.node, Seq: b.seq, Tried: b.tried})
 	if err != nil {
 		return conductor.UndoResult{}, err
 	}

@@ -1,369 +1,308 @@
 package activities_test
 
 import (
-	"cmp"
 	"context"
-	"maps"
-	"slices"
+	"encoding/json"
 	"sync"
+	"testing"
 	"time"
 
-	"go.temper.dev/temper/internal/fault"
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"go.temper.dev/temper/internal/coverage"
 	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/store"
+	"go.temper.dev/temper/internal/testenv"
 )
 
-// book is an in-memory database of one node. TestABookDoesWhatTheStoreDoes compares it with the store.
+// book is a database of its own with one node and its open operation. It notes what steps write, and calls the hooks of a test
+// before the store does.
 type book struct {
-	mu          sync.Mutex
-	node        node.Node
-	op          node.Operation
-	saves       int
-	told        []node.Wait // what was told beside saves,
-	toldAt      []time.Time // and when; savedAt is when something was saved last
-	savedAt     time.Time
-	tells       int                            // also those that were refused
-	onTell      func(n int, w node.Wait) error // called before each tell with its number, from 1; its error is the answer
-	token       string                         // of the node's agent; "" = "token"
-	ports       []node.Port
-	events      []node.Event
-	hosts       []node.Host    // that cover the node
-	inventory   map[string]any // what the agent sent
-	plugin      map[string]any // what else the agent sent with it
-	noInventory error          // of reading these two
-	secrets     node.Secrets
-	sealed      error           // why the secrets can't be read
-	clock       time.Time       // the database's
-	empty       bool            // nothing was written under the claim yet
-	dead        map[string]bool // conductors that died
-	heard       map[string]sign // the newest signs of life of conductors
-	lived       time.Duration   // how long a conductor lives after its claim
-	gone        bool            // the database can't be reached
+	*store.Store
+	t    testing.TB
+	node string // its UUID
+	op   int64
 
+	url    string
+	others sync.Mutex // of conn
+	conn   *pgx.Conn  // for what others write; nil = nobody did
+
+	mu        sync.Mutex // of what follows
+	saves     int        // also those that were refused
+	tells     int
+	told      []node.Wait // what was told beside saves,
+	toldAt    []time.Time // and when
 	inspected node.Inspection
-	// onSave is called before each save with its number, from 1.
-	onSave func(n int)
+	serving   map[string]int64 // conductors that cover the node: the process of each
 
-	started time.Time // the attempt that has the claim
-
-	flight      node.BMCRequest // the last request to the BMC; Left is what was left when it was recorded,
-	flightUntil time.Time       // and this is when that is over
-	sent        int64           // requests that were recorded
-	onRequest   func() error    // called before a request is recorded; its error is the answer
-
-	silence *node.BMCSilence // of the node's BMC
+	onSave    func(n int)                    // called before each save with its number, from 1
+	onTell    func(n int, w node.Wait) error // called before each tell with its number, from 1; its error is the answer
+	onRequest func() error                   // called before a request is recorded; its error is the answer
 }
 
-func (b *book) BMCSilent(_ context.Context, _ int64, s node.BMCSilence, pause time.Duration) error {
+// openStore is a store in which a conductor that registers stays alive, however busy the machine is.
+func openStore(t testing.TB, url string) *store.Store {
+	t.Helper()
+	keys, err := store.NewKeyset()
+	require.NoError(t, err)
+	s, err := store.Open(t.Context(), store.Config{URL: url, Keyset: keys, ConductorTimeout: time.Hour, ComputeLease: time.Second})
+	require.NoError(t, err)
+	t.Cleanup(s.Close)
+	return s
+}
+
+// newBook opens the operation o of the node n, and begins it as the run of the SDK's test environment.
+func newBook(t testing.TB, n *node.Node, o *node.Operation, secrets node.Secrets) *book {
+	t.Helper()
+	url := testenv.Postgres(t)
+	b := &book{t: t, Store: openStore(t, url), url: url, node: n.UUID, serving: map[string]int64{}}
+	require.NoError(t, b.CreateNode(t.Context(), n, secrets, "admin"))
+	opened, err := b.Request(t.Context(), n.UUID, func(*node.Node) (*node.Request, error) { return &node.Request{Open: o}, nil })
+	require.NoError(t, err)
+	_, err = b.Begin(t.Context(), opened.ID, opened.WorkflowID, run)
+	require.NoError(t, err)
+	b.op = opened.ID
+	return b
+}
+
+// read returns the node with its operation.
+func (b *book) read() *node.Node {
+	b.t.Helper()
+	n, err := b.Node(b.t.Context(), b.node)
+	require.NoError(b.t, err)
+	return n
+}
+
+const (
+	lockBothSQL = `WITH n AS MATERIALIZED (SELECT id FROM nodes WHERE uuid = @uuid FOR UPDATE) SELECT o.id FROM operations o JOIN n ON n.id = o.node_id FOR UPDATE OF o`
+
+	changeNodeSQL = `
+UPDATE nodes SET driver = @driver, provision_state = @state, power_state = nullif(@power, ''), driver_info = @driver_info,
+	driver_internal_info = @internal, properties = @properties, disable_power_off = @disable_power_off, owed = @owed, owed_refused = @owed_refused
+ WHERE uuid = @uuid`
+
+	changeOperationSQL = `
+UPDATE operations SET kind = @kind, phase = @phase, steps = @steps, undo = @undo, paused = @paused, rests = @rests, on_failure = @on_failure,
+	asked = @asked, asked_power = @asked_power, asked_at = CASE WHEN @asked <> '' THEN clock_timestamp() END,
+	claim_seq = @seq, claim_attempt = @attempt, claimed_at = @claimed_at, step_wait = @step_wait, temporal_pause = @pause, usual_until = @usual_until
+ WHERE id = @op`
+
+	silenceSQL = `
+INSERT INTO bmc_silences SELECT n.id, @bmc, @since, @asked_at, @asked_by, @next_at, @seen FROM nodes n WHERE n.uuid = @uuid
+ON CONFLICT (node_id) DO UPDATE SET since = excluded.since, asked_by = excluded.asked_by, next_at = excluded.next_at`
+
+	agentGoneSQL     = `DELETE FROM agents a USING nodes n WHERE n.id = a.node_id AND n.uuid = @uuid`
+	agentInspectsSQL = `UPDATE agents a SET inspected_at = @at FROM nodes n WHERE n.id = a.node_id AND n.uuid = @uuid`
+)
+
+// change lets somebody else change the node or its operation. Only the columns that a test has changed so far are written: a
+// test that needs another one adds it to changed.
+func (b *book) change(f func(n *node.Node)) {
+	b.t.Helper()
+	var n *node.Node
+	var had *node.Agent
+	b.beside(func(c *pgx.Conn) error {
+		return pgx.BeginFunc(b.t.Context(), c, func(tx pgx.Tx) error {
+			if _, err := tx.Exec(b.t.Context(), lockBothSQL, pgx.NamedArgs{"uuid": b.node}); err != nil {
+				return err
+			}
+			n = b.read()
+			had = n.Agent
+			f(n)
+			return tx.SendBatch(b.t.Context(), b.changed(n)).Close()
+		})
+	})
+	if n.Agent != nil && n.Agent != had {
+		require.NoError(b.t, b.agentCalls(b.t.Context(), *n.Agent, "token"))
+	}
+}
+
+// changed returns the statements that write n and its operation.
+func (b *book) changed(n *node.Node) *pgx.Batch {
+	var out pgx.Batch
+	out.Queue(changeNodeSQL, pgx.NamedArgs{
+		"uuid": b.node, "driver": n.Driver, "state": n.ProvisionState, "power": n.PowerState, "driver_info": b.json(n.DriverInfo),
+		"internal": b.json(n.DriverInternalInfo), "properties": b.json(n.Properties), "disable_power_off": n.DisablePowerOff,
+		"owed": b.json(n.Owed), "owed_refused": n.OwedRefused,
+	})
+	o := n.Operation
+	out.Queue(changeOperationSQL, pgx.NamedArgs{
+		"op": b.op, "kind": o.Kind, "phase": o.Phase, "steps": b.json(o.Steps), "undo": b.json(o.Undo), "paused": o.Paused, "rests": o.Rests,
+		"on_failure": o.OnFailure, "asked": o.Asked, "asked_power": o.AskedPower, "seq": o.Claim.Seq, "attempt": o.Claim.Attempt,
+		"claimed_at": o.ClaimedAt, "step_wait": o.StepWait, "pause": o.TemporalPause, "usual_until": o.UsualUntil,
+	})
+	if s := n.Silence; s != nil {
+		out.Queue(silenceSQL, pgx.NamedArgs{
+			"uuid": b.node, "bmc": s.BMC, "since": s.Since, "asked_at": s.AskedAt, "asked_by": s.AskedBy, "next_at": s.NextAt, "seen": s.Seen,
+		})
+	}
+	if n.Agent == nil {
+		out.Queue(agentGoneSQL, pgx.NamedArgs{"uuid": b.node})
+	}
+	return &out
+}
+
+// agentCalls lets the agent of a boot look its node up, send a heartbeat and, if it has inspected the server, say so.
+func (b *book) agentCalls(ctx context.Context, a node.Agent, token string) error {
+	_, err := b.AgentLookup(ctx, b.node, "192.0.2.50", func(int, bool, bool) (bool, string) { return false, token })
+	if err != nil {
+		return err
+	}
+	if _, _, err = b.AgentHeartbeat(ctx, b.node, func(node.Agent, string) error { return nil }, a); err == nil && a.InspectedAt != nil {
+		b.raw(agentInspectsSQL, pgx.NamedArgs{"uuid": b.node, "at": *a.InspectedAt})
+	}
+	return err
+}
+
+const inventorySQL = `INSERT INTO node_inventory (node_id, inventory, plugin_data) SELECT n.id, @inventory, @plugin FROM nodes n WHERE n.uuid = @uuid`
+
+// sends records what the node's agent has found.
+func (b *book) sends(inventory, plugin map[string]any) {
+	b.t.Helper()
+	b.raw(inventorySQL, pgx.NamedArgs{"uuid": b.node, "inventory": b.json(inventory), "plugin": b.json(plugin)})
+}
+
+// ask records a power request, as the API does.
+func (b *book) ask(target node.PowerState) {
+	b.t.Helper()
+	_, err := b.Request(b.t.Context(), b.node, func(*node.Node) (*node.Request, error) {
+		return &node.Request{Steer: &node.Steer{Ask: node.AskPower, By: "admin", Power: target}}, nil
+	})
+	require.NoError(b.t, err)
+}
+
+// covered lets exactly these conductors cover the node.
+func (b *book) covered(by ...string) {
+	b.t.Helper()
+	ctx, n := b.t.Context(), b.read()
+	for name, process := range b.serving {
+		require.NoError(b.t, b.StopConductor(ctx, name, process))
+	}
+	clear(b.serving)
+	has := map[string][]string{}
+	for kind, name := range n.Interfaces {
+		has[kind] = []string{name}
+	}
+	for _, name := range by {
+		process, err := b.RegisterConductor(ctx, coverage.Conductor{Hostname: name, Interfaces: map[string]map[string][]string{n.Driver: has}})
+		require.NoError(b.t, err)
+		b.serving[name] = process
+	}
+}
+
+const (
+	leftSQL = `
+INSERT INTO bmc_requests (node_id, name, conductor, until) SELECT n.id, @name, 'c0', @until FROM nodes n WHERE n.uuid = @uuid
+ON CONFLICT (node_id) DO UPDATE SET name = excluded.name, conductor = excluded.conductor, repeated = false, until = excluded.until`
+	awaitsSQL = `
+INSERT INTO bmc_requests (node_id, answer_within) SELECT n.id, @us FROM nodes n WHERE n.uuid = @uuid
+ON CONFLICT (node_id) DO UPDATE SET answer_within = excluded.answer_within`
+	flightSQL = `
+SELECT r.name, r.conductor, r.repeated, coalesce(r.until, 'epoch') FROM bmc_requests r JOIN nodes n ON n.id = r.node_id WHERE n.uuid = @uuid`
+)
+
+// left records a request of a conductor that is gone, which may still take effect until then.
+func (b *book) left(name string, until time.Time) {
+	b.t.Helper()
+	b.raw(leftSQL, pgx.NamedArgs{"uuid": b.node, "name": name, "until": until})
+}
+
+// awaits records how long the answers of the BMC are awaited.
+func (b *book) awaits(d time.Duration) {
+	b.t.Helper()
+	b.raw(awaitsSQL, pgx.NamedArgs{"uuid": b.node, "us": d.Microseconds()})
+}
+
+// flight returns the last request to the BMC, and until when it may take effect.
+func (b *book) flight() (r node.BMCRequest, until time.Time) {
+	b.t.Helper()
+	b.beside(func(c *pgx.Conn) error {
+		return c.QueryRow(b.t.Context(), flightSQL, pgx.NamedArgs{"uuid": b.node}).Scan(&r.Name, &r.Conductor, &r.Repeated, &until)
+	})
+	return r, until
+}
+
+// raw runs a statement that is not the store's.
+func (b *book) raw(sql string, a pgx.NamedArgs) {
+	b.t.Helper()
+	b.beside(func(c *pgx.Conn) error {
+		_, err := c.Exec(b.t.Context(), sql, a)
+		return err
+	})
+}
+
+// beside calls f with the connection for what others write.
+func (b *book) beside(f func(*pgx.Conn) error) {
+	b.t.Helper()
+	b.others.Lock()
+	defer b.others.Unlock()
+	if b.conn == nil {
+		c, err := pgx.Connect(b.t.Context(), b.url)
+		require.NoError(b.t, err)
+		b.t.Cleanup(func() { _ = c.Close(context.Background()) }) // the database is dropped next
+		b.conn = c
+	}
+	require.NoError(b.t, f(b.conn))
+}
+
+// json returns v as the store writes it: what is empty is not null.
+func (b *book) json(v any) string {
+	b.t.Helper()
+	out, err := json.Marshal(v)
+	require.NoError(b.t, err)
+	if _, dictionary := v.(map[string]any); dictionary && string(out) == "null" {
+		return "{}"
+	}
+	if string(out) == "null" {
+		return "[]"
+	}
+	return string(out)
+}
+
+// count counts a call, and returns its number.
+func (b *book) count(what *int) int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	now := time.Now()
-	s.AskedAt, s.NextAt, s.Asking = now, now.Add(pause), false
-	if b.silence != nil && b.silence.BMC == s.BMC {
-		s.Since = b.silence.Since
-	}
-	b.silence = &s
-	return nil
+	*what++
+	return *what
 }
 
-func (b *book) AskSilentBMC(_ context.Context, bmc, conductor string, within time.Duration, now bool) (time.Duration, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	s := b.silence
-	if s == nil || s.BMC != bmc {
-		return 0, nil
+func (b *book) SaveSteps(ctx context.Context, id int64, c node.Claim, p node.Progress) (node.Ask, error) {
+	n := b.count(&b.saves)
+	if b.onSave != nil {
+		b.onSave(n)
 	}
-	if left := time.Until(s.NextAt); left > 0 && !now {
-		return left, nil
-	}
-	s.Asking = true
-	s.AskedAt, s.AskedBy, s.NextAt = time.Now(), conductor, time.Now().Add(within)
-	return 0, nil
+	return b.Store.SaveSteps(ctx, id, c, p)
 }
 
-func (b *book) BMCAnswered(_ context.Context, _ int64, bmc string) error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.silence != nil && b.silence.BMC == bmc {
-		b.silence = nil
-	}
-	return nil
-}
-
-// sign is a sign of life of a process of a conductor.
-type sign struct {
-	incarnation int64
-	at          time.Time
-}
-
-func newBook(n node.Node, op node.Operation) *book {
-	op.RunID, op.Phase = "default-test-run-id", cmp.Or(op.Phase, node.Running)
-	return &book{node: n, op: op, clock: time.Now().UTC(), dead: map[string]bool{}, heard: map[string]sign{}}
-}
-
-func (b *book) Claim(_ context.Context, _ int64, _ string, c node.Claim, started time.Time, conductor string) (*node.Node, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	later := c.Seq == b.op.Claim.Seq && !b.started.IsZero() && started.After(b.started)
-	if b.op.EndedAt != nil || !newer(c, b.op.Claim) && !later {
-		return nil, fault.New(fault.Lost, "claim %v is not newer than %v", c, b.op.Claim)
-	}
-	if !newer(c, b.op.Claim) {
-		c.Attempt = b.op.Claim.Attempt + 1000
-	}
-	if p := b.op.TemporalPause; p != nil && (b.op.Claim.Seq < c.Seq || p.What == node.PauseOfActivity) {
-		b.op.TemporalPause = nil
-	}
-	b.started = started
-	var former *node.FormerConductor
-	if b.empty && b.dead[b.op.Conductor] {
-		former = &node.FormerConductor{
-			Conductor: b.op.Conductor, ClaimedAt: *b.op.ClaimedAt, SeenAt: b.op.ClaimedAt.Add(b.lived), Replaced: true, Undoing: b.op.Phase == node.Undoing,
+func (b *book) TellWait(ctx context.Context, id int64, c node.Claim, w *node.Wait) (node.Ask, error) {
+	told, at := *w, time.Now()
+	n := b.count(&b.tells)
+	if b.onTell != nil {
+		if err := b.onTell(n, told); err != nil {
+			return "", err
 		}
 	}
-	now := b.clock
-	b.op.Claim, b.op.Conductor, b.op.ClaimedAt, b.empty = c, conductor, &now, true
-	n, op := b.node, b.op
-	if n.Silence = nil; b.silence != nil {
-		s := *b.silence
-		n.Silence = &s
-	}
-	op.Former = former
-	op.AnswerWithin, op.RequestsSent, op.InFlight = b.flight.AnswerWithin, b.sent, nil
-	if left := time.Until(b.flightUntil); left > 0 {
-		op.InFlight = &node.BMCRequest{Name: b.flight.Name, Conductor: b.flight.Conductor, Repeated: b.flight.Repeated, Left: left}
-	}
-	op.Steps = copied(op.Steps)
-	n.Operation = &op
-	return &n, nil
-}
-
-// errGone is the error for a conductor that counts as dead.
-var errGone = fault.New(fault.Lost, "nobody hears it")
-
-func (b *book) StillDead(_ context.Context, deaths []node.Death) ([]node.Death, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return slices.DeleteFunc(slices.Clone(deaths), func(d node.Death) bool {
-		s, known := b.heard[d.Conductor]
-		return known && s.incarnation == d.Incarnation && s.at.After(d.At)
-	}), nil
-}
-
-func newer(a, b node.Claim) bool {
-	return a.Seq > b.Seq || a.Seq == b.Seq && a.Attempt > b.Attempt
-}
-
-func (b *book) CheckClaim(_ context.Context, _ int64, c node.Claim) (node.Ask, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.gone {
-		return "", errGone
-	}
-	if c != b.op.Claim {
-		return "", fault.New(fault.Lost, "claim %v is not the newest", c)
-	}
-	return b.op.PendingAsk(), nil
-}
-
-func (b *book) StartRequest(ctx context.Context, id int64, c node.Claim, r node.BMCRequest) (node.Ask, error) {
-	ask, err := b.CheckClaim(ctx, id, c)
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if err == nil && b.onRequest != nil {
-		err = b.onRequest()
-	}
+	ask, err := b.Store.TellWait(ctx, id, c, w)
 	if err == nil {
-		r.Conductor = b.op.Conductor
-		b.flight, b.flightUntil = r, time.Now().Add(r.Left)
-		b.sent++
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.told, b.toldAt = append(b.told, told), append(b.toldAt, at)
 	}
 	return ask, err
 }
 
-func (b *book) TellWait(_ context.Context, _ int64, c node.Claim, w *node.Wait) (node.Ask, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.gone {
-		return "", errGone
-	}
-	if c != b.op.Claim {
-		return "", fault.New(fault.Lost, "claim %v is not the newest", c)
-	}
-	b.tells++
-	if b.onTell != nil {
-		if err := b.onTell(b.tells, *w); err != nil {
+func (b *book) StartRequest(ctx context.Context, id int64, c node.Claim, r node.BMCRequest) (node.Ask, error) {
+	if b.onRequest != nil {
+		if err := b.onRequest(); err != nil {
 			return "", err
 		}
 	}
-	told := *w
-	b.op.StepWait = &told
-	b.toldAt = append(b.toldAt, time.Now())
-	b.told = append(b.told, told)
-	return b.op.PendingAsk(), nil
+	return b.Store.StartRequest(ctx, id, c, r)
 }
 
-func (b *book) HandOver(_ context.Context, _ int64, c node.Claim, p *node.Pause, known node.Progress) error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if c != b.op.Claim {
-		return fault.New(fault.Lost, "claim %v is not the newest", c)
-	}
-	if known.InFlight != nil {
-		b.flight.Repeated, b.flightUntil = known.InFlight.Repeated, time.Now().Add(known.InFlight.Left)
-	}
-	b.op.Rests, b.empty = true, false
-	if b.op.TemporalPause == nil {
-		b.op.TemporalPause = p
-	}
-	return nil
-}
-
-func (b *book) SaveSteps(_ context.Context, _ int64, c node.Claim, p node.Progress) (node.Ask, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.gone {
-		return "", errGone
-	}
-	b.saves++
-	b.savedAt = time.Now()
-	if b.onSave != nil {
-		b.onSave(b.saves)
-	}
-	if c != b.op.Claim {
-		return "", fault.New(fault.Lost, "claim %v is not the newest", c)
-	}
-	if p.Move != "" {
-		n := b.node
-		n.Operation = &b.op
-		moved, err := node.Move(&n, p.Move)
-		if err != nil {
-			return "", err
-		}
-		moved.Apply(&b.node, b.clock)
-		b.events = append(b.events, p.Move)
-	}
-	if p.ClearAgent {
-		b.node.Agent = nil
-	}
-	if p.InFlight != nil {
-		b.flight.Repeated, b.flightUntil = p.InFlight.Repeated, time.Now().Add(p.InFlight.Left)
-	}
-	if p.AnswerWithin > 0 {
-		b.flight.AnswerWithin = p.AnswerWithin
-	}
-	b.node.ClearOwed(p.OwedDone)
-	b.node.OwedRefused = len(b.node.Owed) > 0 && (b.node.OwedRefused || p.Refused)
-	if p.LastError != "" {
-		b.node.LastError = p.LastError
-	}
-	if p.Power != "" {
-		b.node.PowerState = p.Power
-	}
-	if p.StepWait != nil { // the step goes on changing it
-		w := *p.StepWait
-		p.StepWait = &w
-	}
-	if p.BootMode != "" {
-		b.node.BootMode = p.BootMode
-	}
-	if p.Internal != nil {
-		b.node.DriverInternalInfo = maps.Clone(b.node.DriverInternalInfo)
-		if b.node.DriverInternalInfo == nil {
-			b.node.DriverInternalInfo = map[string]any{}
-		}
-		maps.Copy(b.node.DriverInternalInfo, p.Internal)
-	}
-	if p.ClearAsk {
-		b.node.TargetPowerState = ""
-	}
-	p.Steps, b.empty = copied(p.Steps), b.empty && !p.Came
-	if err := b.op.Record(p); err != nil {
-		return "", err
-	}
-	return b.op.PendingAsk(), nil
-}
-
-// SaveInspection makes any number of ports.
-func (b *book) SaveInspection(_ context.Context, _ int64, c node.Claim, i node.Inspection) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if c != b.op.Claim {
-		return 0, fault.New(fault.Lost, "claim %v is not the newest", c)
-	}
-	b.node.Properties, b.inspected = maps.Clone(b.node.Properties), i
-	if b.node.Properties == nil {
-		b.node.Properties = map[string]any{}
-	}
-	maps.Copy(b.node.Properties, i.Properties)
-	b.node.BootMode = cmp.Or(i.BootMode, b.node.BootMode)
-	for _, p := range slices.SortedFunc(slices.Values(i.Ports), func(p, q node.Port) int { return cmp.Compare(p.Address, q.Address) }) {
-		if !slices.ContainsFunc(b.ports, func(had node.Port) bool { return had.Address == p.Address }) {
-			b.ports = append(b.ports, p)
-		}
-	}
-	if i.Inventory != nil {
-		b.inventory, b.plugin = i.Inventory, i.PluginData
-	}
-	return 0, nil
-}
-
-// Credentials has the token of the agent, too: it is one of the node's secrets.
-func (b *book) Credentials(ctx context.Context, n *node.Node) (node.Secrets, error) {
-	out := node.Secrets{}
-	maps.Copy(out, b.secrets)
-	if token, err := b.AgentToken(ctx, n.UUID); err == nil {
-		out["agent_token"] = token
-	}
-	return out, b.sealed
-}
-
-func (b *book) AgentToken(context.Context, string) (string, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.node.Agent == nil {
-		return "", fault.New(fault.NotFound, "the node has no agent token")
-	}
-	return cmp.Or(b.token, "token"), nil
-}
-
-func (b *book) NodePorts(context.Context, string) ([]node.Port, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return slices.Clone(b.ports), nil
-}
-
-func (b *book) Inventory(context.Context, string) (map[string]any, map[string]any, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	switch {
-	case b.noInventory != nil:
-		return nil, nil, b.noInventory
-	case b.inventory == nil:
-		return nil, nil, fault.New(fault.NotFound, "the node has no inventory")
-	}
-	return b.inventory, b.plugin, nil
-}
-
-func (b *book) Covering(context.Context, string) ([]node.Host, error) {
-	return b.hosts, nil
-}
-
-func (b *book) Node(context.Context, string) (*node.Node, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	n, op := b.node, b.op
-	n.Operation = &op
-	return &n, nil
-}
-
-// copied returns steps of which nobody else changes what they have sent.
-func copied(steps []node.Step) []node.Step {
-	steps = slices.Clone(steps)
-	for i := range steps {
-		if sent := steps[i].Issued; sent != nil {
-			own := *sent
-			steps[i].Issued = &own
-		}
-	}
-	return steps
+func (b *book) SaveInspection(ctx context.Context, id int64, c node.Claim, i node.Inspection) (int, error) {
+	b.inspected = i
+	return b.Store.SaveInspection(ctx, id, c, i)
 }

@@ -17,7 +17,7 @@ import (
 func starting(t *testing.T, nth int, told bool) *bench {
 	b := newBench(t, node.KindDeploy, node.Deploying, bmc.PowerOff, direct, plan.Options{})
 	b.steps.Settings.BootTimeout = 30 * time.Millisecond
-	b.book.node.DriverInternalInfo = map[string]any{node.ReportsBootProgress: told}
+	b.change(func(n *node.Node) { n.DriverInternalInfo = map[string]any{node.ReportsBootProgress: told} })
 	b.machine.progress = func() string {
 		b.machine.mu.Lock()
 		defer b.machine.mu.Unlock()
@@ -43,7 +43,7 @@ func TestAServerThatDoesNotBeginToBootIsSwitchedOffAndOnAgain(t *testing.T) {
 	require.Equal(t, conductor.NextAgent, r.Next)
 	require.Equal(t, []bmc.PowerRequest{bmc.RequestOn, bmc.RequestForceOff, bmc.RequestOn}, b.machine.asked)
 	require.Len(t, b.machine.images, 1)
-	require.Equal(t, 1, b.book.op.CurrentStep().BootsAgain)
+	require.Equal(t, 1, b.op().CurrentStep().BootsAgain)
 }
 
 func TestAServerThatNeverBeginsToBootFailsTheStepForAPerson(t *testing.T) {
@@ -53,11 +53,11 @@ func TestAServerThatNeverBeginsToBootFailsTheStepForAPerson(t *testing.T) {
 	require.True(t, final(err))
 	require.ErrorContains(t, err, "shown the server on 3 times, and no sign of booting")
 	require.Len(t, b.machine.asked, 5)
-	step := b.book.op.CurrentStep()
+	step := b.op().CurrentStep()
 	require.Equal(t, fault.ServerNotBooting, step.Cause)
-	require.Equal(t, false, b.book.node.DriverInternalInfo[node.ReportsBootProgress])
+	require.Equal(t, false, b.node().DriverInternalInfo[node.ReportsBootProgress])
 
-	b.book.op.Steps[step.Index].Again()
+	b.changeOp(func(o *node.Operation) { o.Steps[step.Index].Again() })
 	b.machine.asked = nil
 	r, err := b.run()
 	require.NoError(t, err, "somebody has looked at the server")
@@ -79,6 +79,6 @@ func TestABMCThatTellsOfABootIsRemembered(t *testing.T) {
 		b.machine.progress = func() string { return told }
 		_, err := b.run()
 		require.NoError(t, err)
-		require.Equal(t, want, b.book.node.DriverInternalInfo[node.ReportsBootProgress], told)
+		require.Equal(t, want, b.node().DriverInternalInfo[node.ReportsBootProgress], told)
 	}
 }

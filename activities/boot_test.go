@@ -21,7 +21,7 @@ func TestAServerThatIsOnAgainEachTimeIsNoProgressForEver(t *testing.T) {
 	reads := 0
 	b.machine.reads = func() error {
 		b.machine.power = bmc.PowerOff
-		if boot := b.book.op.Steps[1]; boot.Phase == node.PhaseOff {
+		if boot := b.op().Steps[1]; boot.Phase == node.PhaseOff {
 			b.machine.power = bmc.PowerOn
 		}
 		reads++
@@ -45,15 +45,15 @@ func TestTheAgentIsBootedWithMediaSetWhileTheServerIsOff(t *testing.T) {
 	require.NotNil(t, r.Until)
 	require.Equal(t, []bmc.PowerRequest{bmc.RequestForceOff, bmc.RequestOn}, b.machine.asked)
 	require.Equal(t, "http://images/deploy.iso", b.machine.media.Image)
-	require.Equal(t, node.DeployWait, b.book.node.ProvisionState)
-	require.ElementsMatch(t, []node.Undo{node.UndoPowerOff, node.UndoEjectMedia, node.UndoClearBoot}, b.book.op.Undo)
+	require.Equal(t, node.DeployWait, b.node().ProvisionState)
+	require.ElementsMatch(t, []node.Undo{node.UndoPowerOff, node.UndoEjectMedia, node.UndoClearBoot}, b.op().Undo)
 
 	// It runs again, as after a crash: it repeats nothing and still waits.
 	r, err = b.run()
 	require.NoError(t, err)
 	require.Equal(t, conductor.NextAgent, r.Next)
 	require.Len(t, b.machine.asked, 2)
-	require.Equal(t, node.DeployWait, b.book.node.ProvisionState)
+	require.Equal(t, node.DeployWait, b.node().ProvisionState)
 }
 
 func TestEveryCrashWhileBootingIsMadeUpForWithoutASecondPowerCycle(t *testing.T) {
@@ -75,7 +75,7 @@ func TestEveryCrashWhileBootingIsMadeUpForWithoutASecondPowerCycle(t *testing.T)
 			require.Equal(t, conductor.NextAgent, r.Next)
 			require.Equal(t, []bmc.PowerRequest{bmc.RequestForceOff, bmc.RequestOn}, b.machine.asked, "died at save %d, written %v", die, written)
 			require.Equal(t, "http://images/deploy.iso", b.machine.media.Image)
-			require.Equal(t, node.DeployWait, b.book.node.ProvisionState)
+			require.Equal(t, node.DeployWait, b.node().ProvisionState)
 		}
 	}
 }
@@ -114,13 +114,14 @@ func TestTheDeadlineOfTheAgentStaysAsItWasTold(t *testing.T) {
 		r, err := b.run()
 		require.NoError(t, err)
 		require.Equal(t, conductor.NextAgent, r.Next)
+		w := b.op().StepWait
 		if told.IsZero() {
-			told = *b.book.op.WaitingUntil
+			told = *w.Until
 		}
-		require.Equal(t, told, *b.book.op.WaitingUntil)
-		require.Equal(t, told, *b.book.op.StepWait.Until)
-		require.Equal(t, b.book.op.StepWait.Since.Add(told.Sub(b.book.op.StepWait.Since)/node.CallShare), *b.book.op.StepWait.LateAt)
-		require.Equal(t, fault.AgentNeverCalled, b.book.op.StepWait.LateCause)
+		require.WithinDuration(t, told, *b.op().WaitingUntil, time.Microsecond)
+		require.Equal(t, told, *w.Until)
+		require.Equal(t, w.Since.Add(told.Sub(w.Since)/node.CallShare), *w.LateAt)
+		require.Equal(t, fault.AgentNeverCalled, w.LateCause)
 		require.Equal(t, told, *r.Until)
 	}
 }

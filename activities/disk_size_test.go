@@ -36,7 +36,7 @@ func TestAnImageThatIsLargerThanTheDiskFailsAtOnce(t *testing.T) {
 				node.Step{Interface: "deploy", Step: "deploy", Source: node.SourceDriver, State: node.StepPending},
 				node.Step{Index: 1, Interface: "deploy", Step: "write_image", Source: node.SourceDriver, State: node.StepPending})
 			if c.hints != nil {
-				r.book.node.Properties = map[string]any{"root_device": c.hints}
+				r.change(func(n *node.Node) { n.Properties = map[string]any{"root_device": c.hints} })
 			}
 			r.steps.Image = func(context.Context, string, map[string]any, map[string]any) (agent.ImageInfo, int64, error) {
 				return agent.ImageInfo{ID: "disk.raw", URLs: []string{"http://127.0.0.1:1/disk.raw"}, DiskFormat: "raw", HashAlgo: "sha256", HashValue: "00"}, c.size, nil
@@ -48,7 +48,7 @@ func TestAnImageThatIsLargerThanTheDiskFailsAtOnce(t *testing.T) {
 			}
 			sent := 0
 			r.book.onSave = func(int) {
-				if i := r.book.op.Steps[1].Issued; i != nil && i.Command == agent.ExecuteDeployStep {
+				if i := r.op().Steps[1].Issued; i != nil && i.Command == agent.ExecuteDeployStep {
 					sent++
 				}
 			}
@@ -63,9 +63,9 @@ func TestAnImageThatIsLargerThanTheDiskFailsAtOnce(t *testing.T) {
 			require.Equal(t, fault.DiskTooSmall, activities.CauseOf(err))
 			require.True(t, app.NonRetryable(), "it does not become larger by itself")
 			require.Regexp(t, `needs [\d.]+ GB, and disk /dev/\w+ has [\d.]+ GB`, app.Error())
-			require.Nil(t, r.book.op.Steps[1].Issued)
+			require.Nil(t, r.op().Steps[1].Issued)
 			require.Zero(t, sent, "nothing was written")
-			require.Equal(t, fault.DiskTooSmall, r.book.op.Steps[1].Cause)
+			require.Equal(t, fault.DiskTooSmall, r.op().Steps[1].Cause)
 		})
 	}
 }

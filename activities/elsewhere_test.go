@@ -27,22 +27,23 @@ func hosts(names ...string) []node.Host {
 func TestAConductorThatGetsNoAnswerPassesTheStepOn(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		covering []node.Host
+		covering []string
 		tried    []string
 		passed   bool
 	}{
-		"another one covers the node":               {hosts("c1", "c2"), nil, true},
-		"it is the only one":                        {hosts("c1"), nil, false},
-		"the others have tried":                     {hosts("c1", "c2"), []string{"c2"}, false},
-		"one of many has not":                       {hosts("c1", "c2", "c3"), []string{"c2"}, true},
-		"three are enough to say that nobody does":  {hosts("c1", "c2", "c3", "c4"), []string{"c2", "c3"}, false},
-		"one that left the coverage is not counted": {hosts("c2"), []string{"c2"}, false},
+		"another one covers the node":               {[]string{"c1", "c2"}, nil, true},
+		"it is the only one":                        {[]string{"c1"}, nil, false},
+		"the others have tried":                     {[]string{"c1", "c2"}, []string{"c2"}, false},
+		"one of many has not":                       {[]string{"c1", "c2", "c3"}, []string{"c2"}, true},
+		"three are enough to say that nobody does":  {[]string{"c1", "c2", "c3", "c4"}, []string{"c2", "c3"}, false},
+		"one that left the coverage is not counted": {[]string{"c2"}, []string{"c2"}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, node.KindPower, node.Active, bmc.PowerOn, fakes, plan.Options{Power: node.PowerOff})
-			b.machine.silent, b.book.hosts, b.tried = true, c.covering, c.tried
+			b.machine.silent, b.tried = true, c.tried
+			b.book.covered(c.covering...)
 			r, err := b.run()
-			step := b.book.op.Steps[0]
+			step := b.op().Steps[0]
 			require.Contains(t, step.LastError, "no answer in time")
 			require.Equal(t, node.StepRunning, step.State)
 			if !c.passed {
@@ -63,7 +64,8 @@ func TestAConductorThatGetsNoAnswerPassesTheStepOn(t *testing.T) {
 func TestARoundIsOneFailureOfTheStep(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, node.KindPower, node.Active, bmc.PowerOn, fakes, plan.Options{Power: node.PowerOff})
-	b.machine.silent, b.book.hosts = true, hosts("c1", "c2")
+	b.machine.silent = true
+	b.book.covered("c1", "c2")
 	for i := 1; i <= conductor.StepLimit; i++ {
 		b.steps.Settings.Conductor, b.tried = "c1", nil
 		r, err := b.run()
@@ -80,13 +82,13 @@ func TestARoundIsOneFailureOfTheStep(t *testing.T) {
 func TestAWatchOfThePowerThatGetsNoAnswerIsPassedOn(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		covering []node.Host
+		covering []string
 		passed   bool
-	}{"another one covers the node": {hosts("c1", "c2"), true}, "nobody else does": {hosts("c1"), false}} {
+	}{"another one covers the node": {[]string{"c1", "c2"}, true}, "nobody else does": {[]string{"c1"}, false}} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, node.KindPower, node.Active, bmc.PowerOn, fakes, plan.Options{Power: node.PowerOff})
 			b.steps.Settings.PowerTimeout = 10 * time.Second
-			b.book.hosts = c.covering
+			b.book.covered(c.covering...)
 			b.machine.answer = func(bmc.PowerRequest) (bool, error) {
 				b.machine.silent = true
 				if !c.passed {
@@ -116,14 +118,14 @@ func TestAWatchOfThePowerThatGetsNoAnswerIsPassedOn(t *testing.T) {
 func TestWhatALostAnswerSaidIsReadByAnotherConductor(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, node.KindPower, node.Active, bmc.PowerOn, fakes, plan.Options{Power: node.PowerOff})
-	b.book.hosts = hosts("c1", "c2")
+	b.book.covered("c1", "c2")
 	b.machine.answer = func(bmc.PowerRequest) (bool, error) {
 		return true, fault.New(fault.Unreachable, "lost: %w", fault.NoAnswerError("no answer in time"))
 	}
 	r, err := b.run()
 	require.NoError(t, err)
 	require.Equal(t, conductor.NextElsewhere, r.Next)
-	require.Equal(t, string(bmc.RequestForceOff), b.book.op.Steps[0].Issued.Command, "whoever goes on knows that it was sent")
+	require.Equal(t, string(bmc.RequestForceOff), b.op().Steps[0].Issued.Command, "whoever goes on knows that it was sent")
 	b.steps.Settings.Conductor, b.tried = "c2", []string{"c1"}
 	r, err = b.run()
 	require.NoError(t, err)
@@ -134,12 +136,13 @@ func TestWhatALostAnswerSaidIsReadByAnotherConductor(t *testing.T) {
 func TestAnUndoThatGetsNoAnswerIsPassedOn(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, node.KindDeploy, node.Deploying, bmc.PowerOn, direct, plan.Options{})
-	b.book.op.Undo = []node.Undo{node.UndoPowerOff}
-	b.machine.silent, b.book.hosts = true, hosts("c1", "c2")
+	b.changeOp(func(o *node.Operation) { o.Undo = []node.Undo{node.UndoPowerOff} })
+	b.machine.silent = true
+	b.book.covered("c1", "c2")
 	r, err := b.undoResult()
 	require.NoError(t, err)
 	require.Equal(t, conductor.UndoResult{Elsewhere: true, Conductor: "c1"}, r)
-	require.Equal(t, []node.Undo{node.UndoPowerOff}, b.book.op.Undo, "it is still to be done")
+	require.Equal(t, []node.Undo{node.UndoPowerOff}, b.op().Undo, "it is still to be done")
 	b.tried = []string{"c2"}
 	_, err = b.undoResult()
 	require.ErrorContains(t, err, "no answer in time")

@@ -19,7 +19,9 @@ import (
 // switching is a bench whose server is to be switched on, and reacts only when somebody follows its events.
 func switching(t *testing.T) *bench {
 	b := newBench(t, node.KindPower, node.Active, bmc.PowerOff, fakes, plan.Options{})
-	b.book.op.Steps = []node.Step{{Interface: "power", Step: "on", Source: node.SourceCore, State: node.StepPending}}
+	b.changeOp(func(o *node.Operation) {
+		o.Steps = []node.Step{{Interface: "power", Step: "on", Source: node.SourceCore, State: node.StepPending}}
+	})
 	b.machine.answer = func(bmc.PowerRequest) (bool, error) { return false, nil }
 	return b
 }
@@ -44,7 +46,7 @@ func TestAnEventMakesAStepThatWaitsLookAtOnce(t *testing.T) {
 	r, err := b.run()
 	require.NoError(t, err)
 	require.Equal(t, conductor.NextClose, r.Next)
-	require.Equal(t, node.StepDone, b.book.op.Steps[0].State)
+	require.Equal(t, node.StepDone, b.op().Steps[0].State)
 	select {
 	case <-followed:
 	default:
@@ -92,7 +94,7 @@ func TestAStepThatIsHandedOverDoesNotWaitUntilItsSubscriptionIsDeleted(t *testin
 	env := s.NewTestActivityEnvironment()
 	env.SetWorkerOptions(worker.Options{BackgroundActivityContext: ctx})
 	env.RegisterActivity(b.steps)
-	_, err := env.ExecuteActivity(b.steps.RunSteps, conductor.StepsInput{Operation: 7, Node: uuid, Seq: 1})
+	_, err := env.ExecuteActivity(b.steps.RunSteps, conductor.StepsInput{Operation: b.book.op, Node: uuid, Seq: 1})
 	require.Equal(t, "handed over", kindOf(err))
 	close(deleting)
 	<-deleted
@@ -152,7 +154,7 @@ func TestAStepWithoutEventsLooksAsOftenAsEver(t *testing.T) {
 			}
 			_, err := b.run()
 			require.NoError(t, err)
-			require.Equal(t, node.StepDone, b.book.op.Steps[0].State)
+			require.Equal(t, node.StepDone, b.op().Steps[0].State)
 		})
 	}
 }

@@ -30,12 +30,16 @@ func (b *bench) withAgent(answer func(n int) (status int, body string)) {
 	b.Cleanup(srv.Close)
 	now := time.Now()
 	ca := string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: srv.Certificate().Raw}))
-	b.book.node.Agent = &node.Agent{URL: srv.URL, VerifyCA: ca, FirstHeartbeatAt: &now, LastHeartbeatAt: &now}
+	b.change(func(n *node.Node) {
+		n.Agent = &node.Agent{URL: srv.URL, VerifyCA: ca, FirstHeartbeatAt: &now, LastHeartbeatAt: &now}
+	})
 	b.steps.Settings.Agent = agent.Settings{Callback: agent.CallbackPolicy{AllowLoopback: true}}
-	b.book.op.Steps = []node.Step{{
-		Interface: "deploy", Step: "erase_pstore", Source: node.SourceAgent, State: node.StepRunning,
-		Issued: &node.Issued{At: now, Command: "clean.execute_clean_step", Before: 1, After: "c0"},
-	}}
+	b.changeOp(func(o *node.Operation) {
+		o.Steps = []node.Step{{
+			Interface: "deploy", Step: "erase_pstore", Source: node.SourceAgent, State: node.StepRunning,
+			Issued: &node.Issued{At: now, Command: "clean.execute_clean_step", Before: 1, After: "c0"},
+		}}
+	})
 }
 
 const eraseRuns = `{"commands": [
@@ -59,12 +63,12 @@ func TestALongCommandIsNotGivenUpForBlinksThatAddUp(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, node.KindClean, node.CleanWait, bmc.PowerOn, direct, plan.Options{DisableRamdisk: true})
 			b.withAgent(c.answer)
-			b.book.op.StepWait = &node.Wait{For: node.WaitCommand, Since: b.book.op.Steps[0].Issued.At}
+			b.changeOp(func(o *node.Operation) { o.StepWait = &node.Wait{For: node.WaitCommand, Since: o.Steps[0].Issued.At} })
 			for i := 1; i <= conductor.StepLimit; i++ {
 				_, err := b.run()
 				require.Error(t, err)
 				require.Equal(t, c.last && i == conductor.StepLimit, final(err), "failure %d: %v", i, err)
-				if w := b.book.op.StepWait; !final(err) {
+				if w := b.op().StepWait; !final(err) {
 					require.True(t, w.Until.After(time.Now()), "the end is told")
 					require.Less(t, time.Until(*w.Until), 2*time.Minute)
 				}
@@ -94,7 +98,7 @@ func TestAnAgentThatTakesNoCommandIsSilent(t *testing.T) {
 		return b
 	}
 	var told []node.Wait
-	b := refusing(4, func(b *bench) { told = append(told, *b.book.op.StepWait) })
+	b := refusing(4, func(b *bench) { told = append(told, *b.op().StepWait) })
 	_, err := b.run()
 	require.True(t, final(err), err)
 	require.Len(t, told, 3)
@@ -109,11 +113,11 @@ func TestAnAgentThatTakesNoCommandIsSilent(t *testing.T) {
 	long := told[0]
 	since := long.Since.Add(-2 * node.StallLimit)
 	long.Since, long.UnreadSince = since, &since
-	b.book.op.StepWait = &long
+	b.changeOp(func(o *node.Operation) { o.StepWait = &long })
 	_, err = b.run()
 	require.ErrorContains(t, err, "502")
 	require.False(t, final(err), "it is tried again")
-	require.Equal(t, 1, b.book.op.Steps[0].Failures)
+	require.Equal(t, 1, b.op().Steps[0].Failures)
 }
 
 func TestAStepWhoseAgentWasLostBeginsAnewOnce(t *testing.T) {
@@ -129,21 +133,23 @@ func TestAStepWhoseAgentWasLostBeginsAnewOnce(t *testing.T) {
 	}{
 		"it is silent":                      {"erase_devices", silent, nil, conductor.StepLimit, true},
 		"it has forgotten the command":      {"erase_devices", rebooted, nil, 1, true},
-		"it went with the power":            {"erase_devices", silent, func(b *bench) { b.book.node.Agent = nil }, 1, true},
-		"it went before it was told":        {"erase_pstore", silent, func(b *bench) { b.book.node.Agent, b.book.op.Steps[0].Issued = nil, nil }, 1, true},
-		"it went, and can't be begun anew":  {"erase_pstore", silent, func(b *bench) { b.book.node.Agent = nil }, conductor.StepLimit, false},
+		"it went with the power":            {"erase_devices", silent, func(b *bench) { b.change(func(n *node.Node) { n.Agent = nil }) }, 1, true},
+		"it went before it was told":        {"erase_pstore", silent, func(b *bench) { b.change(func(n *node.Node) { n.Agent, n.Operation.Steps[0].Issued = nil, nil }) }, 1, true},
+		"it went, and can't be begun anew":  {"erase_pstore", silent, func(b *bench) { b.change(func(n *node.Node) { n.Agent = nil }) }, conductor.StepLimit, false},
 		"the step can't be begun anew":      {"erase_pstore", rebooted, nil, 1, false},
-		"it was begun anew before":          {"erase_devices", rebooted, func(b *bench) { b.book.op.Steps[0].Restarts = 1 }, 1, false},
-		"it was given nothing yet":          {"erase_devices", silent, func(b *bench) { b.book.op.Steps[0].Issued = nil }, conductor.StepLimit, false},
-		"somebody has asked for the end":    {"erase_devices", rebooted, func(b *bench) { b.book.op.Asked = node.AskCancel }, 1, false},
+		"it was begun anew before":          {"erase_devices", rebooted, func(b *bench) { b.changeOp(func(o *node.Operation) { o.Steps[0].Restarts = 1 }) }, 1, false},
+		"it was given nothing yet":          {"erase_devices", silent, func(b *bench) { b.changeOp(func(o *node.Operation) { o.Steps[0].Issued = nil }) }, conductor.StepLimit, false},
+		"somebody has asked for the end":    {"erase_devices", rebooted, func(b *bench) { b.changeOp(func(o *node.Operation) { o.Asked = node.AskCancel }) }, 1, false},
 		"it says that the command went bad": {"erase_devices", failedErase, nil, 1, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, node.KindClean, node.CleanWait, bmc.PowerOn, direct, plan.Options{DisableRamdisk: true})
 			b.withAgent(c.answer)
-			b.book.op.Steps[0].Step = c.step
+			b.changeOp(func(o *node.Operation) { o.Steps[0].Step = c.step })
 			until := time.Now()
-			b.book.op.UsualUntil, b.book.op.Steps[0].Usual = &until, &node.Usual{MS: 1, Samples: node.EnoughSamples}
+			b.changeOp(func(o *node.Operation) {
+				o.UsualUntil, o.Steps[0].Usual = &until, &node.Usual{MS: 1, Samples: node.EnoughSamples}
+			})
 			if c.change != nil {
 				c.change(b)
 			}
@@ -151,7 +157,7 @@ func TestAStepWhoseAgentWasLostBeginsAnewOnce(t *testing.T) {
 			for range c.runs {
 				_, err = b.run()
 			}
-			step := b.book.op.Steps[0]
+			step := b.op().Steps[0]
 			if !c.anew {
 				require.True(t, err == nil || final(err), err)
 				require.False(t, step.Restarting)
@@ -163,13 +169,13 @@ func TestAStepWhoseAgentWasLostBeginsAnewOnce(t *testing.T) {
 			require.Nil(t, step.Issued)
 			require.Contains(t, step.Note, "begun anew")
 			require.Nil(t, step.Usual, "it says nothing about another boot of the agent")
-			require.Nil(t, b.book.op.UsualUntil)
+			require.Nil(t, b.op().UsualUntil)
 			_, err = b.run()
 			require.NoError(t, err, "it waits for another agent")
 			require.Equal(t, []bmc.PowerRequest{bmc.RequestForceOff, bmc.RequestOn}, b.machine.asked)
-			require.Nil(t, b.book.node.Agent, "the old one's word counts no more")
-			require.Nil(t, b.book.op.Steps[0].Usual)
-			require.True(t, b.book.op.StepWait.LateAt.After(time.Now()), "the call has a time of its own")
+			require.Nil(t, b.node().Agent, "the old one's word counts no more")
+			require.Nil(t, b.op().Steps[0].Usual)
+			require.True(t, b.op().StepWait.LateAt.After(time.Now()), "the call has a time of its own")
 		})
 	}
 }

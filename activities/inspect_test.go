@@ -76,7 +76,7 @@ func TestInspectionFindsCapabilities(t *testing.T) {
 	require.NotContains(t, inspected(t, bmc.Inventory{}).Properties, "capabilities")
 
 	b := newBench(t, node.KindInspect, node.Inspecting, bmc.PowerOff, map[string]string{"power": "redfish", "inspect": "redfish"}, plan.Options{})
-	b.book.node.Properties = map[string]any{"capabilities": "boot_mode:bios, cpu_vt:true"}
+	b.change(func(n *node.Node) { n.Properties = map[string]any{"capabilities": "boot_mode:bios, cpu_vt:true"} })
 	b.machine.inventory = bmc.Inventory{BootMode: bmc.ModeUEFI, SecureBoot: &off}
 	_, err := b.run()
 	require.NoError(t, err)

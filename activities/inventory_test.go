@@ -1,6 +1,7 @@
 package activities_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
@@ -23,8 +24,10 @@ func collecting(t *testing.T) *bench {
 	inband := map[string]string{"deploy": "direct", "inspect": "agent", "boot": "fake", "network": "noop"}
 	b := newBench(t, node.KindInspect, node.Inspecting, bmc.PowerOn, inband, plan.Options{})
 	now := time.Now()
-	b.book.op.Steps[0].State = node.StepDone
-	b.book.node.Agent = &node.Agent{InspectedAt: &now}
+	b.change(func(n *node.Node) {
+		n.Operation.Steps[0].State = node.StepDone
+		n.Agent = &node.Agent{InspectedAt: &now}
+	})
 	return b
 }
 
@@ -33,17 +36,17 @@ func TestAnInventoryIsHeldToWhatANodeCanHave(t *testing.T) {
 	t.Parallel()
 	b := collecting(t)
 	nic := func(mac any) map[string]any { return map[string]any{"mac_address": mac} }
-	b.book.inventory = map[string]any{
+	b.book.sends(map[string]any{
 		"cpu":  map[string]any{"count": -4.0, "architecture": strings.Repeat("x", 1<<20)},
 		"boot": map[string]any{"current_boot_mode": "drop table"},
 		"interfaces": []any{
 			nic("52:54:00:00:00:01"), nic("52-54-00-00-00-02"), nic("00:00:00:00:00:00"), nic("ff:ff:ff:ff:ff:ff"), nic("01:00:5e:00:00:01"),
 			nic("52:54:00:00:00:00:00:01"), nic(nil), nic(7.0), nic("52:54:00"),
 		},
-	}
+	}, nil)
 	_, err := b.run()
 	require.NoError(t, err)
-	require.Empty(t, b.book.node.Properties)
+	require.Empty(t, b.node().Properties)
 	require.Len(t, b.book.inspected.Ports, 2)
 	require.Equal(t, "52:54:00:00:00:02", b.book.inspected.Ports[1].Address)
 }
@@ -52,7 +55,7 @@ func TestAnInventoryIsHeldToWhatANodeCanHave(t *testing.T) {
 func TestAnInventoryBeyondTheDatabasesDeadlineFails(t *testing.T) {
 	t.Parallel()
 	b := collecting(t)
-	b.book.noInventory = fault.New(fault.Unavailable, "the database says: canceling statement due to statement timeout")
+	b.steps.Store = slowToRead{b.book}
 	var s testsuite.WorkflowTestSuite
 	env := s.NewTestWorkflowEnvironment()
 	env.RegisterActivity(b.steps)
@@ -60,11 +63,18 @@ func TestAnInventoryBeyondTheDatabasesDeadlineFails(t *testing.T) {
 		ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 			StartToCloseTimeout: time.Minute, RetryPolicy: &temporal.RetryPolicy{InitialInterval: time.Second, MaximumAttempts: 100},
 		})
-		return workflow.ExecuteActivity(ctx, b.steps.RunSteps, conductor.StepsInput{Operation: 7, Node: uuid, Seq: 1}).Get(ctx, nil)
+		return workflow.ExecuteActivity(ctx, b.steps.RunSteps, conductor.StepsInput{Operation: b.book.op, Node: uuid, Seq: 1}).Get(ctx, nil)
 	})
 	err := env.GetWorkflowError()
 	require.ErrorContains(t, err, "statement timeout")
 	require.True(t, final(err))
-	require.Less(t, b.book.op.Claim.Attempt, int32(30))
-	require.Equal(t, conductor.StepLimit, b.book.op.Steps[1].Failures)
+	require.Less(t, b.op().Claim.Attempt, int32(30))
+	require.Equal(t, conductor.StepLimit, b.op().Steps[1].Failures)
+}
+
+// slowToRead is a database that can't read an inventory within the time that a statement has.
+type slowToRead struct{ *book }
+
+func (slowToRead) Inventory(context.Context, string) (inventory, plugin map[string]any, err error) {
+	return nil, nil, fault.New(fault.Unavailable, "the database says: canceling statement due to statement timeout")
 }

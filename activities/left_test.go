@@ -37,7 +37,7 @@ func TestAStepThatTheSDKStopsIsHandedOverUnlessTheWorkflowCancelsIt(t *testing.T
 				ctx, cancel := context.WithCancelCause(t.Context())
 				b.machine.answer = func(bmc.PowerRequest) (bool, error) {
 					if taken {
-						b.book.op.Claim = node.Claim{Seq: 99, Attempt: 1}
+						b.changeOp(func(o *node.Operation) { o.Claim = node.Claim{Seq: 99, Attempt: 1} })
 					}
 					cancel(c.cause)
 					return false, nil
@@ -46,15 +46,15 @@ func TestAStepThatTheSDKStopsIsHandedOverUnlessTheWorkflowCancelsIt(t *testing.T
 				env := s.NewTestActivityEnvironment()
 				env.SetWorkerOptions(worker.Options{BackgroundActivityContext: ctx})
 				env.RegisterActivity(b.steps)
-				_, err := env.ExecuteActivity(b.steps.RunSteps, conductor.StepsInput{Operation: 7, Node: uuid, Seq: 1})
+				_, err := env.ExecuteActivity(b.steps.RunSteps, conductor.StepsInput{Operation: b.book.op, Node: uuid, Seq: 1})
 				require.Equal(t, c.cancelled, temporal.IsCanceledError(err), "%v", err)
-				require.Zero(t, b.book.op.Steps[0].Failures, "it is no failure of the step")
+				require.Zero(t, b.op().Steps[0].Failures, "it is no failure of the step")
 				if !c.cancelled {
 					require.Equal(t, "handed over", kindOf(err))
 					require.False(t, final(err))
 				}
 				require.Equal(t, taken, b.lost > 0, "what is another's by now is counted")
-				require.Equal(t, !taken, b.book.op.Rests, "this conductor says that it has left the step, so that nobody takes it for lost")
+				require.Equal(t, !taken, b.op().Rests, "this conductor says that it has left the step, so that nobody takes it for lost")
 			})
 		}
 	}
@@ -72,7 +72,7 @@ func TestADatabaseThatIsAwayIsNoFailureOfAStep(t *testing.T) {
 	b.steps.Store = b.book
 	_, err = b.run()
 	require.NoError(t, err)
-	require.Zero(t, b.book.op.Steps[0].Failures)
+	require.Zero(t, b.op().Steps[0].Failures)
 	require.Equal(t, []bmc.PowerRequest{bmc.RequestForceOff}, b.machine.asked)
 }
 

@@ -54,7 +54,7 @@ func TestABootDeviceThatTheServerLacks(t *testing.T) {
 	_, err := b.run()
 	require.ErrorContains(t, err, "Invalid boot device safe specified. The server can boot from pxe, disk, cdrom.")
 	require.True(t, final(err))
-	require.Equal(t, fault.BootDeviceRefused, b.book.op.Steps[0].Cause)
+	require.Equal(t, fault.BootDeviceRefused, b.op().Steps[0].Cause)
 	require.Zero(t, b.machine.writes)
 }
 
@@ -66,8 +66,9 @@ func TestAnNMIIsInjectedAtMostOnce(t *testing.T) {
 	require.Equal(t, 1, b.machine.interrupts)
 
 	b = newBench(t, node.KindNMI, node.Active, bmc.PowerOn, direct, plan.Options{})
-	s := &b.book.op.Steps[0]
-	s.State, s.Issued = node.StepRunning, &node.Issued{At: time.Now(), Command: bmc.NameNMI}
+	b.changeOp(func(o *node.Operation) {
+		o.Steps[0].State, o.Steps[0].Issued = node.StepRunning, &node.Issued{At: time.Now(), Command: bmc.NameNMI}
+	})
 	_, err = b.run()
 	require.ErrorContains(t, err, "its outcome is unknown")
 	require.True(t, final(err))
@@ -88,7 +89,7 @@ func TestAnNMIThatWaitsForAnotherRequestIsNotRecordedAsSent(t *testing.T) {
 	b.book.onTell = func(int, node.Wait) error { return fault.New(fault.Lost, "another conductor has the operation") }
 	_, err := b.run()
 	require.Error(t, err)
-	require.Nil(t, b.book.op.Steps[0].Issued)
+	require.Nil(t, b.op().Steps[0].Issued)
 	require.Zero(t, b.machine.interrupts)
 
 	b.left(bmc.RequestOn.Name(), 0)
@@ -114,7 +115,7 @@ func TestAnNMIThatWasNotSentMayBeSentAgain(t *testing.T) {
 			_, err := b.run()
 			require.Error(t, err)
 			require.Equal(t, !c.again, final(err))
-			require.Equal(t, !c.again, b.book.op.Steps[0].Issued != nil)
+			require.Equal(t, !c.again, b.op().Steps[0].Issued != nil)
 		})
 	}
 }
@@ -140,7 +141,7 @@ func TestABMCIsReadWithoutAClaim(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{"pxe", "disk", "cdrom"}, got.BootDevices)
 	require.Zero(t, b.machine.writes)
-	require.Equal(t, node.Claim{}, b.book.op.Claim)
+	require.Equal(t, node.Claim{}, b.op().Claim)
 	_, err = read("the future")
 	require.True(t, final(err))
 }
@@ -150,7 +151,9 @@ func TestASilentBMCIsNotReadBeforeItsTime(t *testing.T) {
 	b := newBench(t, node.KindPower, node.Active, bmc.PowerOn, direct, plan.Options{})
 	b.steps.Settings.AwayTimeout = time.Hour
 	reads := func(next time.Time) error {
-		b.book.node.Silence = &node.BMCSilence{BMC: b.book.node.BMC(), AskedBy: "c9", AskedAt: time.Now(), Seen: "no answer in time", NextAt: next}
+		b.change(func(n *node.Node) {
+			n.Silence = &node.BMCSilence{BMC: n.BMC(), AskedBy: "c9", AskedAt: time.Now(), Seen: "no answer in time", NextAt: next}
+		})
 		var s testsuite.WorkflowTestSuite
 		env := s.NewTestActivityEnvironment()
 		env.RegisterActivity(b.steps)

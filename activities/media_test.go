@@ -37,7 +37,7 @@ func booting(t *testing.T, after time.Duration) *bench {
 }
 
 func (b *bench) issued() *node.Issued {
-	for _, s := range b.book.op.Steps {
+	for _, s := range b.op().Steps {
 		if s.Issued != nil {
 			return s.Issued
 		}
@@ -50,7 +50,7 @@ func TestASlowInsertionIsSentOnce(t *testing.T) {
 	b := booting(t, 200*time.Millisecond)
 	var waited string
 	b.book.onSave = func(int) {
-		if f := b.book.op.WaitingFor; f != "" {
+		if f := b.op().WaitingFor; f != "" {
 			waited = f
 		}
 	}
@@ -60,18 +60,18 @@ func TestASlowInsertionIsSentOnce(t *testing.T) {
 	require.Equal(t, []string{agentISO}, b.machine.images)
 	require.Equal(t, "the BMC to show the virtual medium", waited)
 	require.Nil(t, b.issued())
-	require.Contains(t, b.book.op.Undo, node.UndoEjectMedia)
+	require.Contains(t, b.op().Undo, node.UndoEjectMedia)
 }
 
 func TestAnInsertionThatAnotherConductorHasSentIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	b := booting(t, 200*time.Millisecond)
-	b.book.hosts = []node.Host{{Name: "c1"}, {Name: "c2"}}
+	b.book.covered("c1", "c2")
 	r, err := b.run()
 	require.NoError(t, err)
 	require.Equal(t, conductor.NextElsewhere, r.Next, "this conductor may be cut off")
 	require.Equal(t, "InsertMedia", b.issued().Command)
-	b.book.hosts = nil
+	b.book.covered()
 	r, err = b.run()
 	require.NoError(t, err)
 	require.Equal(t, conductor.NextAgent, r.Next)
@@ -82,7 +82,7 @@ func TestAnInsertionThatWasRecordedButNotSentIsNotWaitedFor(t *testing.T) {
 	t.Parallel()
 	b := booting(t, 0)
 	waited := false
-	b.book.onSave = func(int) { waited = waited || b.book.op.WaitingFor != "" && len(b.machine.images) == 0 }
+	b.book.onSave = func(int) { waited = waited || b.op().WaitingFor != "" && len(b.machine.images) == 0 }
 	b.book.onRequest = func() error {
 		if b.issued() == nil {
 			return nil // an earlier request
@@ -107,9 +107,7 @@ func interrupted(t *testing.T, reached bool) *bench {
 	b := booting(t, 0)
 	b.steps.Settings.MediaTimeout = time.Minute
 	b.machine.insert = func(url string) error {
-		b.book.mu.Lock()
-		b.book.op.Claim.Seq++
-		b.book.mu.Unlock()
+		b.changeOp(func(o *node.Operation) { o.Claim.Seq++ })
 		if reached {
 			time.AfterFunc(soon, func() {
 				b.machine.mu.Lock()
@@ -151,7 +149,7 @@ func TestARefusedRepetitionLeavesTheFirstInsertionItsTime(t *testing.T) {
 	for name, refusal := range map[string]error{"refused": fault.New(fault.Refused, "400: it is in use"), "busy": bmc.Busy(0, "409")} {
 		t.Run(name, func(t *testing.T) {
 			b := interrupted(t, true)
-			b.book.flight = node.BMCRequest{}
+			b.book.left("", time.Now())
 			first := b.issued().At
 			b.machine.insert = func(string) error { return refusal }
 			noted := false
@@ -248,9 +246,7 @@ func TestACancelledOperationEjectsWhatIsStillOnItsWay(t *testing.T) {
 	b := booting(t, 200*time.Millisecond)
 	b.machine.insert = func(send func(string) error) func(string) error {
 		return func(url string) error {
-			b.book.mu.Lock()
-			defer b.book.mu.Unlock()
-			b.book.op.Asked = node.AskCancel
+			b.changeOp(func(o *node.Operation) { o.Asked = node.AskCancel })
 			return send(url)
 		}
 	}(b.machine.insert)
@@ -259,7 +255,7 @@ func TestACancelledOperationEjectsWhatIsStillOnItsWay(t *testing.T) {
 	require.Equal(t, conductor.NextAsked, r.Next)
 	require.Equal(t, bmc.Media{}, b.machine.media, "it is still on its way")
 	require.NoError(t, b.undo())
-	require.Empty(t, b.book.op.Undo)
+	require.Empty(t, b.op().Undo)
 	require.Never(t, func() bool {
 		b.machine.mu.Lock()
 		defer b.machine.mu.Unlock()
@@ -283,7 +279,7 @@ func TestAnOverrideIsJudgedByTheNextBoot(t *testing.T) {
 	require.Equal(t, bmc.Boot{Device: bmc.DeviceCDROM, Persistent: true}, b.machine.boot)
 	require.NoError(t, b.undo())
 	require.Equal(t, bmc.Boot{Device: bmc.DeviceDisk, Persistent: true}, b.machine.boot)
-	require.Empty(t, b.book.op.Undo, "the disk for good counts as cleared")
+	require.Empty(t, b.op().Undo, "the disk for good counts as cleared")
 
 	b = newBench(t, node.KindDeploy, node.Deploying, bmc.PowerOff, direct, plan.Options{})
 	b.machine.boots = func(bmc.Boot) bmc.Boot { return bmc.Boot{Device: bmc.DevicePXE, Persistent: true} }
@@ -295,14 +291,13 @@ func TestAnOverrideIsJudgedByTheNextBoot(t *testing.T) {
 func TestAStepThatBeginsAnewWaitsForTheMediumThatItHasSent(t *testing.T) {
 	t.Parallel()
 	b := booting(t, time.Hour)
-	b.book.hosts = []node.Host{{Name: "c1"}, {Name: "c2"}}
+	b.book.covered("c1", "c2")
 	_, err := b.run()
 	require.NoError(t, err)
 	require.Equal(t, node.InsertMedia, b.issued().Command)
-	b.book.hosts = nil
-	step := &b.book.op.Steps[1]
-	step.Rewind()
-	require.Equal(t, node.InsertMedia, step.Issued.Command)
+	b.book.covered()
+	b.changeOp(func(o *node.Operation) { o.Steps[1].Rewind() })
+	require.Equal(t, node.InsertMedia, b.op().Steps[1].Issued.Command)
 	b.machine.power = bmc.PowerOn
 	time.AfterFunc(200*time.Millisecond, func() {
 		b.machine.mu.Lock()
@@ -313,5 +308,5 @@ func TestAStepThatBeginsAnewWaitsForTheMediumThatItHasSent(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{agentISO}, b.machine.images, "it is sent once")
 	require.Nil(t, b.issued())
-	require.Equal(t, node.PhaseBooted, b.book.op.Steps[1].Phase)
+	require.Equal(t, node.PhaseBooted, b.op().Steps[1].Phase)
 }

@@ -27,26 +27,26 @@ func TestReconciliationStartsTheUndosThatAreDue(t *testing.T) {
 func TestAnUndoDoesWhatTheNodeOwes(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, node.KindUndo, node.DeployFailed, bmc.PowerOn, direct, plan.Options{})
-	b.book.node.Owed = []node.Undo{node.UndoPowerOff, node.UndoEjectMedia, node.UndoClearBoot}
+	b.change(func(n *node.Node) { n.Owed = []node.Undo{node.UndoPowerOff, node.UndoEjectMedia, node.UndoClearBoot} })
 	b.machine.media, b.machine.boot = bmc.Media{Inserted: true, Image: "http://images/deploy.iso"}, bmc.Boot{Device: bmc.DeviceCDROM}
 	r, err := b.run()
 	require.NoError(t, err)
 	require.Equal(t, conductor.NextClose, r.Next)
-	require.Empty(t, b.book.node.Owed)
+	require.Empty(t, b.node().Owed)
 	require.Equal(t, []bmc.PowerRequest{bmc.RequestForceOff}, b.machine.asked)
 	require.False(t, b.machine.media.Inserted)
 	require.Equal(t, bmc.DeviceNone, b.machine.boot.Device)
-	require.Equal(t, node.DeployFailed, b.book.node.ProvisionState, "it moves no provision state")
+	require.Equal(t, node.DeployFailed, b.node().ProvisionState, "it moves no provision state")
 }
 
 func TestAnUndoThatFailsKeepsTheDebt(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, node.KindUndo, node.DeployFailed, bmc.PowerOn, direct, plan.Options{})
-	b.book.node.Owed = []node.Undo{node.UndoPowerOff}
+	b.change(func(n *node.Node) { n.Owed = []node.Undo{node.UndoPowerOff} })
 	b.machine.answer = func(bmc.PowerRequest) (bool, error) { return false, fault.New(fault.Refused, "no") }
 	_, err := b.run()
 	require.Error(t, err)
-	require.Equal(t, []node.Undo{node.UndoPowerOff}, b.book.node.Owed)
+	require.Equal(t, []node.Undo{node.UndoPowerOff}, b.node().Owed)
 }
 
 // Reconciliation opens the next undo, unless the hardware has refused for good.
@@ -63,18 +63,18 @@ func TestAnUndoThatFailsIsTriedOnceAndSaysWhetherItMayBeTriedAgain(t *testing.T)
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, node.KindUndo, node.DeployFailed, bmc.PowerOff, direct, plan.Options{})
-			b.book.node.Owed = []node.Undo{node.UndoPowerOff, node.UndoEjectMedia, node.UndoClearBoot}
+			b.change(func(n *node.Node) { n.Owed = []node.Undo{node.UndoPowerOff, node.UndoEjectMedia, node.UndoClearBoot} })
 			b.machine.media, b.machine.stuck = bmc.Media{Inserted: true, Image: "http://old"}, c.err
 			b.machine.boot = bmc.Boot{Device: bmc.DeviceCDROM}
 			_, err := b.run()
 			require.Error(t, err)
 			require.True(t, final(err))
-			require.Equal(t, c.refused, b.book.node.OwedRefused)
+			require.Equal(t, c.refused, b.node().OwedRefused)
 			want := []node.Undo{node.UndoEjectMedia, node.UndoClearBoot}
 			if c.refused { // the override is cleared nevertheless
 				want = want[:1]
 			}
-			require.Equal(t, want, b.book.node.Owed, "what is done is owed no more")
+			require.Equal(t, want, b.node().Owed, "what is done is owed no more")
 		})
 	}
 }
@@ -99,13 +99,13 @@ func TestWhatIsOwedIsLeftAloneByWhatDoesNotTouchIt(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, c.kind, c.state, bmc.PowerOff, c.interfaces, c.options)
 			owed := []node.Undo{node.UndoEjectMedia, node.UndoClearBoot}
-			b.book.node.Owed = owed
+			b.change(func(n *node.Node) { n.Owed = owed })
 			b.machine.media, b.machine.stuck = bmc.Media{Inserted: true, Image: "http://old"}, fault.New(fault.Refused, "400: the drive is in use")
 			r, err := b.run()
 			require.NoError(t, err)
 			require.Equal(t, conductor.NextClose, r.Next)
 			require.Equal(t, c.asked, b.machine.asked)
-			require.Equal(t, owed, b.book.node.Owed)
+			require.Equal(t, owed, b.node().Owed)
 			require.True(t, b.machine.media.Inserted)
 		})
 	}
@@ -124,17 +124,17 @@ func TestAnOperationThatUndoesAllTakesOverWhatIsOwed(t *testing.T) {
 		"a deploy":           {node.KindDeploy, node.Deploying, []node.Undo{node.UndoPowerOff, node.UndoEjectMedia, node.UndoClearBoot}},
 		"a cleaning":         {node.KindProvide, node.Cleaning, []node.Undo{node.UndoEjectMedia, node.UndoPowerOff, node.UndoClearBoot}},
 		"inspection in band": {node.KindInspect, node.Inspecting, []node.Undo{node.UndoEjectMedia, node.UndoPowerOff, node.UndoClearBoot}},
-		"giving back":        {node.KindUndeploy, node.Deleting, nil},
+		"giving back":        {node.KindUndeploy, node.Deleting, []node.Undo{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, c.kind, c.state, bmc.PowerOn, inBand, plan.Options{AutomatedClean: c.kind == node.KindProvide})
-			b.book.node.Owed, b.book.node.OwedRefused = []node.Undo{node.UndoEjectMedia}, true
+			b.change(func(n *node.Node) { n.Owed, n.OwedRefused = []node.Undo{node.UndoEjectMedia}, true })
 			b.machine.media = bmc.Media{Inserted: true, Image: "http://old"}
 			_, err := b.run()
 			require.NoError(t, err)
-			require.Empty(t, b.book.node.Owed)
-			require.False(t, b.book.node.OwedRefused)
-			require.Equal(t, c.left, b.book.op.Undo)
+			require.Empty(t, b.node().Owed)
+			require.False(t, b.node().OwedRefused)
+			require.Equal(t, c.left, b.op().Undo)
 			require.NotEqual(t, "http://old", b.machine.media.Image)
 			require.Equal(t, bmc.RequestForceOff, b.machine.asked[0])
 		})

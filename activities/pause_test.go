@@ -31,16 +31,18 @@ func TestAPausedOperationBeginsNoStep(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, node.KindDeploy, node.Deploying, bmc.PowerOn, direct, plan.Options{})
-			b.book.op.Paused, b.book.op.Rests, b.book.node.Owed = true, c.rest, c.owed
-			b.book.op.Steps[0].State, b.book.op.Steps[0].StartedAt = c.step.State, c.step.StartedAt
+			b.change(func(n *node.Node) {
+				n.Operation.Paused, n.Operation.Rests, n.Owed = true, c.rest, c.owed
+				n.Operation.Steps[0].State, n.Operation.Steps[0].StartedAt = c.step.State, c.step.StartedAt
+			})
 			r, err := b.run()
 			require.NoError(t, err)
 			require.Equal(t, c.want, r.Next)
 			require.Empty(t, b.machine.asked)
-			require.Equal(t, c.step.State, b.book.op.Steps[0].State)
-			require.Equal(t, node.Deploying, b.book.node.ProvisionState)
+			require.Equal(t, c.step.State, b.op().Steps[0].State)
+			require.Equal(t, node.Deploying, b.node().ProvisionState)
 
-			b.book.op.Paused = false
+			b.changeOp(func(o *node.Operation) { o.Paused = false })
 			_, err = b.run()
 			require.NoError(t, err)
 			require.Equal(t, []bmc.PowerRequest{bmc.RequestForceOff, bmc.RequestOn}, b.machine.asked, "lifted, it goes on")
@@ -51,39 +53,45 @@ func TestAPausedOperationBeginsNoStep(t *testing.T) {
 func TestTheStepThatRunsEndsBeforeThePause(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, node.KindDeploy, node.Deploying, bmc.PowerOn, fakes, plan.Options{})
-	b.book.onSave = func(n int) { b.book.op.Paused = b.book.op.Paused || n == 1 }
+	b.book.onSave = func(n int) {
+		if n == 1 {
+			b.changeOp(func(o *node.Operation) { o.Paused = true })
+		}
+	}
 	r, err := b.run()
 	require.NoError(t, err)
 	require.Equal(t, conductor.NextReady, r.Next)
-	require.Equal(t, node.StepDone, b.book.op.Steps[0].State)
-	require.Equal(t, node.StepPending, b.book.op.Steps[1].State)
+	require.Equal(t, node.StepDone, b.op().Steps[0].State)
+	require.Equal(t, node.StepPending, b.op().Steps[1].State)
 }
 
 func TestAPowerRequestIsDoneInAPausedOperation(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, node.KindDeploy, node.DeployWait, bmc.PowerOn, direct, plan.Options{})
-	b.book.op.Paused, b.book.op.Asked, b.book.op.AskedPower = true, node.AskPower, node.PowerOff
+	b.changeOp(func(o *node.Operation) { o.Paused, o.Asked, o.AskedPower = true, node.AskPower, node.PowerOff })
 	began := time.Now()
-	b.book.op.Steps[0].State, b.book.op.Steps[0].StartedAt = node.StepWaiting, &began
+	b.changeOp(func(o *node.Operation) { o.Steps[0].State, o.Steps[0].StartedAt = node.StepWaiting, &began })
 	r, err := b.run()
 	require.NoError(t, err)
 	require.Equal(t, conductor.NextReady, r.Next)
 	require.Equal(t, []bmc.PowerRequest{bmc.RequestForceOff}, b.machine.asked)
-	require.Equal(t, "power.off", b.book.op.Steps[0].Name())
-	require.Equal(t, node.StepDone, b.book.op.Steps[0].State)
+	require.Equal(t, "power.off", b.op().Steps[0].Name())
+	require.Equal(t, node.StepDone, b.op().Steps[0].State)
 }
 
 func TestAPowerRequestLeavesTheStepThatWasHandedOverToTheNextConductor(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, node.KindDeploy, node.Deploying, bmc.PowerOn, direct, plan.Options{})
-	b.book.op.Paused, b.book.op.Asked, b.book.op.AskedPower, b.book.op.Rests = true, node.AskPower, node.PowerOff, true
+	b.changeOp(func(o *node.Operation) {
+		o.Paused, o.Asked, o.AskedPower, o.Rests = true, node.AskPower, node.PowerOff, true
+	})
 	began := time.Now()
-	b.book.op.Steps[0].State, b.book.op.Steps[0].StartedAt = node.StepRunning, &began
+	b.changeOp(func(o *node.Operation) { o.Steps[0].State, o.Steps[0].StartedAt = node.StepRunning, &began })
 	r, err := b.run()
 	require.NoError(t, err)
 	require.Equal(t, conductor.NextReady, r.Next, "no conductor has died")
-	require.Equal(t, node.StepDone, b.book.op.Steps[0].State)
-	require.Equal(t, []any{node.StepRunning, true}, []any{b.book.op.Steps[1].State, b.book.op.Rests})
+	require.Equal(t, node.StepDone, b.op().Steps[0].State)
+	require.Equal(t, []any{node.StepRunning, true}, []any{b.op().Steps[1].State, b.op().Rests})
 }
 
 func TestAStepThatIsTriedAgainRests(t *testing.T) {
@@ -93,8 +101,8 @@ func TestAStepThatIsTriedAgainRests(t *testing.T) {
 	_, err := b.run()
 	require.Error(t, err)
 	require.False(t, final(err))
-	require.True(t, b.book.op.Rests)
-	b.book.op.Paused = true
+	require.True(t, b.op().Rests)
+	b.changeOp(func(o *node.Operation) { o.Paused = true })
 	r, err := b.run()
 	require.NoError(t, err)
 	require.Equal(t, conductor.NextReady, r.Next, "its conductor lives")

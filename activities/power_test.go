@@ -13,13 +13,10 @@ import (
 	"go.temper.dev/temper/internal/plan"
 )
 
-// ask records a power request, as the API does.
-func (b *book) ask(target node.PowerState) { b.op.Asked, b.op.AskedPower = node.AskPower, target }
-
 func TestAPowerRequestThatComesWhileAStepRunsIsTheOneThatWasAskedFor(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, node.KindDeploy, node.Deploying, bmc.PowerOff, fakes, plan.Options{})
-	b.book.node.ProvisionState = node.DeployWait
+	b.change(func(n *node.Node) { n.ProvisionState = node.DeployWait })
 	b.book.onSave = func(n int) {
 		if n == 1 {
 			b.book.ask(node.PowerOff)
@@ -28,9 +25,9 @@ func TestAPowerRequestThatComesWhileAStepRunsIsTheOneThatWasAskedFor(t *testing.
 	b.machine.power = bmc.PowerOn
 	_, err := b.run()
 	require.NoError(t, err)
-	require.Equal(t, node.AskNone, b.book.op.Asked)
+	require.Equal(t, node.AskNone, b.op().Asked)
 	var names []string
-	for _, s := range b.book.op.Steps {
+	for _, s := range b.op().Steps {
 		names = append(names, s.Name())
 	}
 	require.Contains(t, names, "power.off")
@@ -50,13 +47,15 @@ func TestSwitchingOnAServerThatIsOnEndsNoAgent(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, node.KindDeploy, node.DeployWait, bmc.PowerOn, fakes, plan.Options{})
-			b.book.op.Steps = []node.Step{{Interface: "deploy", Step: "deploy", Source: node.SourceDriver, State: node.StepPending}}
-			b.book.node.PowerState = node.PowerOn
-			b.book.node.Agent = &node.Agent{URL: "https://192.0.2.1:9999", FirstHeartbeatAt: &now, LastHeartbeatAt: &now}
+			b.change(func(n *node.Node) {
+				n.Operation.Steps = []node.Step{{Interface: "deploy", Step: "deploy", Source: node.SourceDriver, State: node.StepPending}}
+				n.PowerState = node.PowerOn
+				n.Agent = &node.Agent{URL: "https://192.0.2.1:9999", FirstHeartbeatAt: &now, LastHeartbeatAt: &now}
+			})
 			b.book.ask(c.target)
 			_, err := b.run()
 			require.NoError(t, err)
-			require.Equal(t, c.agent, b.book.node.Agent != nil)
+			require.Equal(t, c.agent, b.node().Agent != nil)
 		})
 	}
 }
@@ -66,10 +65,12 @@ func TestAServerThatIsFoundOffIsSwitchedOnInsteadOfRestartedAlsoAfterACrash(t *t
 	for name, shows := range map[string]bmc.Power{"nothing was sent": bmc.PowerOff, "it was sent": bmc.PowerOn} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, node.KindPower, node.Active, shows, fakes, plan.Options{})
-			b.book.op.Steps = []node.Step{{
-				Interface: "power", Step: "reset", Source: node.SourceCore, State: node.StepRunning,
-				Issued: &node.Issued{At: time.Now(), Command: string(bmc.RequestOn)},
-			}}
+			b.changeOp(func(o *node.Operation) {
+				o.Steps = []node.Step{{
+					Interface: "power", Step: "reset", Source: node.SourceCore, State: node.StepRunning,
+					Issued: &node.Issued{At: time.Now(), Command: string(bmc.RequestOn)},
+				}}
+			})
 			r, err := b.run()
 			require.NoError(t, err)
 			require.Equal(t, conductor.NextClose, r.Next)
@@ -95,27 +96,29 @@ func TestAPowerRequestThatFailsForGoodFailsNothingElse(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, node.KindDeploy, node.DeployWait, bmc.PowerOn, direct, plan.Options{})
-			b.book.node.PowerState = node.PowerOn
-			b.book.op.Steps = []node.Step{{Interface: "deploy", Step: "deploy", Source: node.SourceDriver, State: node.StepWaiting, Phase: "booted", StartedAt: &began}}
+			b.change(func(n *node.Node) {
+				n.PowerState = node.PowerOn
+				n.Operation.Steps = []node.Step{{Interface: "deploy", Step: "deploy", Source: node.SourceDriver, State: node.StepWaiting, Phase: "booted", StartedAt: &began}}
+			})
 			b.machine.answer = func(r bmc.PowerRequest) (bool, error) { return false, fault.New(fault.Refused, "not now") }
 			b.book.ask(c.target)
 			r, err := b.run()
 			require.NoError(t, err)
 			require.Equal(t, conductor.NextAgent, r.Next, "it waits as before")
-			require.Equal(t, node.DeployWait, b.book.node.ProvisionState)
+			require.Equal(t, node.DeployWait, b.node().ProvisionState)
 			require.Equal(t, c.want, b.machine.asked)
 			var skipped []string
-			for _, s := range b.book.op.Steps {
+			for _, s := range b.op().Steps {
 				if s.State == node.StepSkipped {
 					require.NotEmpty(t, s.Note)
 					skipped = append(skipped, s.Name())
 				}
 			}
 			require.Equal(t, c.skipped, skipped)
-			last := b.book.op.Steps[len(b.book.op.Steps)-1]
+			last := b.op().Steps[len(b.op().Steps)-1]
 			require.Equal(t, node.StepWaiting, last.State)
 			require.Equal(t, "booted", last.Phase)
-			require.Equal(t, "Failed to change the power state by "+skipped[0]+": not now", b.book.node.LastError)
+			require.Equal(t, "Failed to change the power state by "+skipped[0]+": not now", b.node().LastError)
 		})
 	}
 }
@@ -123,46 +126,50 @@ func TestAPowerRequestThatFailsForGoodFailsNothingElse(t *testing.T) {
 func TestARebootWhoseFirstHalfFailsIsLeftWhole(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, node.KindClean, node.CleanHold, bmc.PowerOn, fakes, plan.Options{})
-	b.book.op.Steps = []node.Step{{Interface: "deploy", Step: node.StepHold, Source: node.SourceDriver, State: node.StepWaiting, Phase: "held"}}
+	b.changeOp(func(o *node.Operation) {
+		o.Steps = []node.Step{{Interface: "deploy", Step: node.StepHold, Source: node.SourceDriver, State: node.StepWaiting, Phase: "held"}}
+	})
 	b.machine.answer = func(bmc.PowerRequest) (bool, error) { return false, fault.New(fault.Refused, "not now") }
 	b.book.ask(node.Rebooting)
 	r, err := b.run()
 	require.NoError(t, err)
 	require.Equal(t, conductor.NextHold, r.Next)
 	require.Equal(t, []bmc.PowerRequest{bmc.RequestForceOff}, b.machine.asked)
-	require.Equal(t, node.StepSkipped, b.book.op.Steps[0].State)
-	require.Equal(t, node.StepSkipped, b.book.op.Steps[1].State)
+	require.Equal(t, node.StepSkipped, b.op().Steps[0].State)
+	require.Equal(t, node.StepSkipped, b.op().Steps[1].State)
 }
 
 func TestAPowerRequestIsTriedAsOftenAsAnyStepBeforeItIsGivenUp(t *testing.T) {
 	t.Parallel()
 	began := time.Now()
 	b := newBench(t, node.KindDeploy, node.DeployWait, bmc.PowerOn, direct, plan.Options{})
-	b.book.node.PowerState = node.PowerOn
-	b.book.op.Steps = []node.Step{{Interface: "deploy", Step: "deploy", Source: node.SourceDriver, State: node.StepWaiting, Phase: "booted", StartedAt: &began}}
+	b.change(func(n *node.Node) {
+		n.PowerState = node.PowerOn
+		n.Operation.Steps = []node.Step{{Interface: "deploy", Step: "deploy", Source: node.SourceDriver, State: node.StepWaiting, Phase: "booted", StartedAt: &began}}
+	})
 	b.machine.reads = func() error { return fault.New(fault.Unreachable, "connection reset") }
 	b.book.ask(node.PowerOff)
 	for range conductor.StepLimit - 1 {
 		_, err := b.run()
 		require.Error(t, err)
 		require.False(t, final(err))
-		require.Empty(t, b.book.node.LastError)
+		require.Empty(t, b.node().LastError)
 	}
 	r, err := b.run()
 	require.NoError(t, err)
 	require.Equal(t, conductor.NextAgent, r.Next)
-	require.NotEmpty(t, b.book.node.LastError)
+	require.NotEmpty(t, b.node().LastError)
 }
 
 func TestAPowerRequestThatFailsIsDecidedAboutWhereThatWasAskedFor(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, node.KindDeploy, node.DeployWait, bmc.PowerOn, fakes, plan.Options{})
-	b.book.op.OnFailure = node.HoldOnFailure
+	b.changeOp(func(o *node.Operation) { o.OnFailure = node.HoldOnFailure })
 	b.machine.answer = func(bmc.PowerRequest) (bool, error) { return false, fault.New(fault.Refused, "not now") }
 	b.book.ask(node.PowerOff)
 	_, err := b.run()
 	require.True(t, final(err))
-	require.Equal(t, node.StepFailed, b.book.op.Steps[0].State)
+	require.Equal(t, node.StepFailed, b.op().Steps[0].State)
 }
 
 func TestAPowerOperationThatFailsFails(t *testing.T) {
@@ -230,7 +237,7 @@ func TestAPowerRequestThatIsIgnoredFailsTheStepAndMayBeTriedAgain(t *testing.T) 
 	_, err := b.run()
 	require.ErrorContains(t, err, `power state is not "power off"`)
 	require.False(t, final(err))
-	require.Equal(t, 1, b.book.op.Steps[0].Failures)
+	require.Equal(t, 1, b.op().Steps[0].Failures)
 	_, err = b.run()
 	require.NoError(t, err)
 	require.Equal(t, bmc.PowerOff, b.machine.power)
@@ -239,8 +246,10 @@ func TestAPowerRequestThatIsIgnoredFailsTheStepAndMayBeTriedAgain(t *testing.T) 
 func TestAConductorThatDiedAfterSendingIsNotRepeated(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, node.KindPower, node.Active, bmc.PowerOff, fakes, plan.Options{Power: node.PowerOn})
-	b.book.op.Steps[0].State = node.StepRunning
-	b.book.op.Steps[0].Issued = &node.Issued{At: time.Now(), Command: string(bmc.RequestOn)}
+	b.changeOp(func(o *node.Operation) {
+		o.Steps[0].State = node.StepRunning
+		o.Steps[0].Issued = &node.Issued{At: time.Now(), Command: string(bmc.RequestOn)}
+	})
 	time.AfterFunc(10*time.Millisecond, func() { b.machine.mu.Lock(); b.machine.power = bmc.PowerOn; b.machine.mu.Unlock() })
 	_, err := b.run()
 	require.NoError(t, err)
@@ -250,8 +259,10 @@ func TestAConductorThatDiedAfterSendingIsNotRepeated(t *testing.T) {
 func TestAConductorThatDiedBeforeSendingIsMadeUpFor(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, node.KindPower, node.Active, bmc.PowerOff, fakes, plan.Options{Power: node.PowerOn})
-	b.book.op.Steps[0].State = node.StepRunning
-	b.book.op.Steps[0].Issued = &node.Issued{At: time.Now(), Command: string(bmc.RequestOn)}
+	b.changeOp(func(o *node.Operation) {
+		o.Steps[0].State = node.StepRunning
+		o.Steps[0].Issued = &node.Issued{At: time.Now(), Command: string(bmc.RequestOn)}
+	})
 	_, err := b.run()
 	require.NoError(t, err)
 	require.Equal(t, []bmc.PowerRequest{bmc.RequestOn}, b.machine.asked)
@@ -260,14 +271,18 @@ func TestAConductorThatDiedBeforeSendingIsMadeUpFor(t *testing.T) {
 func TestARestartThatCannotBeReadBackIsSentAtMostOnce(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, node.KindPower, node.Active, bmc.PowerOn, fakes, plan.Options{})
-	b.book.op.Steps = []node.Step{{Interface: "power", Step: "reset", Source: node.SourceCore, State: node.StepPending}}
+	b.changeOp(func(o *node.Operation) {
+		o.Steps = []node.Step{{Interface: "power", Step: "reset", Source: node.SourceCore, State: node.StepPending}}
+	})
 	b.machine.answer = nil
 	_, err := b.run()
 	require.NoError(t, err)
 	require.Equal(t, 1, b.machine.restarts)
 
 	b = newBench(t, node.KindPower, node.Active, bmc.PowerOn, fakes, plan.Options{})
-	b.book.op.Steps = []node.Step{{Interface: "power", Step: "reset", Source: node.SourceCore, State: node.StepRunning, Issued: &node.Issued{At: time.Now(), Command: "ForceRestart"}}}
+	b.changeOp(func(o *node.Operation) {
+		o.Steps = []node.Step{{Interface: "power", Step: "reset", Source: node.SourceCore, State: node.StepRunning, Issued: &node.Issued{At: time.Now(), Command: "ForceRestart"}}}
+	})
 	_, err = b.run()
 	require.ErrorContains(t, err, "its outcome is unknown")
 	require.True(t, final(err))

@@ -21,8 +21,15 @@ const soon = 500 * time.Millisecond
 // left records a request of a conductor that is gone, which may still take effect for that long.
 func (b *bench) left(name string, within time.Duration) (until time.Time) {
 	until = time.Now().Add(within)
-	b.book.flight, b.book.flightUntil = node.BMCRequest{Name: name, Conductor: "c0", Left: within}, until
+	b.book.left(name, until)
 	return until
+}
+
+// underWay reports whether the last request may still take effect.
+func (b *bench) underWay() bool {
+	b.Helper()
+	_, until := b.book.flight()
+	return time.Now().Before(until)
 }
 
 // whileItWaits lets happen what a request of a conductor that is gone does, as soon as the step waits for that.
@@ -80,7 +87,7 @@ func TestNothingIsDoneAlreadyWhileAnotherRequestMayTakeEffect(t *testing.T) {
 func TestAnUndoWaitsForWhatMayStillTakeEffect(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, node.KindDeploy, node.Deploying, bmc.PowerOff, direct, plan.Options{})
-	b.book.op.Undo = []node.Undo{node.UndoEjectMedia, node.UndoClearBoot}
+	b.changeOp(func(o *node.Operation) { o.Undo = []node.Undo{node.UndoEjectMedia, node.UndoClearBoot} })
 	until := b.left(bmc.Boot{Device: bmc.DeviceCDROM}.Name(), soon)
 	b.whileItWaits(func(m *machine) { m.boot = bmc.Boot{Device: bmc.DeviceCDROM} })
 	require.NoError(t, b.undo())
@@ -106,14 +113,15 @@ func TestARequestIsRecordedBeforeItIsSentAndItsAnswerWithTheNextSave(t *testing.
 	b := newBench(t, node.KindPower, node.Active, bmc.PowerOn, fakes, plan.Options{Power: node.PowerOff})
 	b.machine.within = time.Hour
 	b.machine.answer = func(bmc.PowerRequest) (bool, error) {
-		require.Equal(t, "power ForceOff", b.book.flight.Name)
-		require.Equal(t, "c1", b.book.flight.Conductor)
-		require.True(t, time.Now().Add(50*time.Minute).Before(b.book.flightUntil))
+		r, until := b.book.flight()
+		require.Equal(t, "power ForceOff", r.Name)
+		require.Equal(t, "c1", r.Conductor)
+		require.True(t, time.Now().Add(50*time.Minute).Before(until))
 		return true, nil
 	}
 	_, err := b.run()
 	require.NoError(t, err)
-	require.False(t, time.Now().Before(b.book.flightUntil))
+	require.False(t, b.underWay())
 }
 
 func TestARequestWhoseAnswerIsLostStaysRecorded(t *testing.T) {
@@ -139,7 +147,7 @@ func TestARequestWhoseAnswerIsLostStaysRecorded(t *testing.T) {
 			}
 			_, err := b.run()
 			require.Error(t, err)
-			require.Equal(t, c.over, !time.Now().Before(b.book.flightUntil))
+			require.Equal(t, c.over, !b.underWay())
 		})
 	}
 }
@@ -158,7 +166,7 @@ func TestARequestThatCanNotBeSentAgainStaysRecorded(t *testing.T) {
 	}
 	_, err := b.run()
 	require.Error(t, err)
-	require.True(t, time.Now().Before(b.book.flightUntil))
+	require.True(t, b.underWay())
 }
 
 // The effect that shows may be that of the packet that was sent again, so that of the one before may still come.
@@ -171,8 +179,9 @@ func TestAnEffectDoesNotTellWhichOfTwoPacketsHadIt(t *testing.T) {
 	}
 	_, err := b.run()
 	require.NoError(t, err)
-	require.True(t, b.book.flight.Repeated)
-	require.True(t, time.Now().Before(b.book.flightUntil))
+	r, until := b.book.flight()
+	require.True(t, r.Repeated)
+	require.True(t, time.Now().Before(until))
 }
 
 func TestTheEffectThatIsReadBackIsAnAnswer(t *testing.T) {
@@ -184,7 +193,7 @@ func TestTheEffectThatIsReadBackIsAnAnswer(t *testing.T) {
 	}
 	_, err := b.run()
 	require.NoError(t, err)
-	require.False(t, time.Now().Before(b.book.flightUntil))
+	require.False(t, b.underWay())
 }
 
 // The effect that shows may be that of the request that was repeated, so that of the one before may still come.
@@ -236,7 +245,8 @@ func TestARequestThatRanOutOfTimeMayTakeEffectLater(t *testing.T) {
 func TestWhatAConductorHasLearnedOfABMCIsHandedOn(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, node.KindManage, node.Verifying, bmc.PowerOn, fakes, plan.Options{})
-	b.machine.within, b.book.hosts = 4*time.Second, hosts("c1", "c2")
+	b.machine.within = 4 * time.Second
+	b.book.covered("c1", "c2")
 	b.machine.reads = func() error {
 		b.machine.within = 8 * time.Second
 		return fault.New(fault.Unreachable, "%w", fault.NoAnswerError("no answer in time"))

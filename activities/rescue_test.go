@@ -22,7 +22,7 @@ import (
 func rescuing(t *testing.T) *bench {
 	b := newBench(t, node.KindRescue, node.Rescuing, bmc.PowerOn,
 		map[string]string{"rescue": "agent", "boot": "redfish-virtual-media", "network": "noop"}, plan.Options{RescuePassword: "$6$salt$hash"})
-	b.book.node.DriverInfo["rescue_iso"] = "http://images/rescue.iso"
+	b.change(func(n *node.Node) { n.DriverInfo["rescue_iso"] = "http://images/rescue.iso" })
 	return b
 }
 
@@ -32,20 +32,22 @@ func (b *bench) called(f http.HandlerFunc) {
 	b.Cleanup(srv.Close)
 	now := time.Now()
 	ca := string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: srv.Certificate().Raw}))
-	b.book.node.Agent = &node.Agent{URL: srv.URL, VerifyCA: ca, FirstHeartbeatAt: &now, LastHeartbeatAt: &now}
+	b.change(func(n *node.Node) {
+		n.Agent = &node.Agent{URL: srv.URL, VerifyCA: ca, FirstHeartbeatAt: &now, LastHeartbeatAt: &now}
+	})
 	b.steps.Settings.Agent = agent.Settings{Callback: agent.CallbackPolicy{AllowLoopback: true}}
 }
 
 func TestARescueLeavesTheServerOnWithItsMedium(t *testing.T) {
 	t.Parallel()
 	b := rescuing(t)
-	b.book.node.Owed = []node.Undo{node.UndoPowerOff}
+	b.change(func(n *node.Node) { n.Owed = []node.Undo{node.UndoPowerOff} })
 	r, err := b.run()
 	require.NoError(t, err)
 	require.Equal(t, conductor.NextAgent, r.Next)
-	require.Equal(t, node.RescueWait, b.book.node.ProvisionState)
+	require.Equal(t, node.RescueWait, b.node().ProvisionState)
 	require.Equal(t, "http://images/rescue.iso", b.machine.media.Image)
-	require.ElementsMatch(t, []node.Undo{node.UndoPowerOff, node.UndoEjectMedia, node.UndoClearBoot}, b.book.op.Undo)
+	require.ElementsMatch(t, []node.Undo{node.UndoPowerOff, node.UndoEjectMedia, node.UndoClearBoot}, b.op().Undo)
 
 	var got agent.Command
 	gone := false
@@ -65,11 +67,11 @@ func TestARescueLeavesTheServerOnWithItsMedium(t *testing.T) {
 	require.Equal(t, conductor.NextClose, r.Next)
 	require.Equal(t, agent.FinalizeRescue, got.Name)
 	require.JSONEq(t, `{"rescue_password": "$6$salt$hash", "hashed": true}`, string(got.Params))
-	require.Empty(t, b.book.op.Undo)
-	require.Empty(t, b.book.node.Owed, "reconciliation would switch the rescued server off")
+	require.Empty(t, b.op().Undo)
+	require.Empty(t, b.node().Owed, "reconciliation would switch the rescued server off")
 	require.Equal(t, bmc.PowerOn, b.machine.power)
 	require.True(t, b.machine.media.Inserted)
-	require.Nil(t, b.book.node.Agent)
+	require.Nil(t, b.node().Agent)
 }
 
 func TestAnAgentThatEndsWithoutAnAnswerIsBootedAgainForTheRescue(t *testing.T) {
@@ -90,8 +92,8 @@ func TestAnAgentThatEndsWithoutAnAnswerIsBootedAgainForTheRescue(t *testing.T) {
 			break
 		}
 	}
-	require.True(t, b.book.op.Steps[1].Restarting)
-	require.Nil(t, b.book.node.Agent, "the agent of a new boot is awaited")
+	require.True(t, b.op().Steps[1].Restarting)
+	require.Nil(t, b.node().Agent, "the agent of a new boot is awaited")
 	require.Equal(t, []bmc.PowerRequest{bmc.RequestForceOff, bmc.RequestOn, bmc.RequestForceOff, bmc.RequestOn}, b.machine.asked)
 }
 

@@ -16,65 +16,73 @@ import (
 func TestAnUnholdWhileAPowerRequestRunsInTheHoldIsTakenUp(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, node.KindDeploy, node.Deploying, bmc.PowerOff, fakes, plan.Options{})
-	b.book.op.Steps = []node.Step{{Interface: "deploy", Step: node.StepHold, Source: node.SourceDriver, State: node.StepPending}}
+	b.changeOp(func(o *node.Operation) {
+		o.Steps = []node.Step{{Interface: "deploy", Step: node.StepHold, Source: node.SourceDriver, State: node.StepPending}}
+	})
 	r, err := b.run()
 	require.NoError(t, err)
 	require.Equal(t, conductor.NextHold, r.Next)
-	require.Equal(t, node.DeployHold, b.book.node.ProvisionState)
+	require.Equal(t, node.DeployHold, b.node().ProvisionState)
 
 	b.book.ask(node.PowerOn)
 	r, err = b.run()
 	require.NoError(t, err)
 	require.Equal(t, conductor.NextHold, r.Next, "power is no reason to go on")
-	require.Equal(t, "somebody to unhold the node", b.book.op.WaitingFor)
+	require.Equal(t, "somebody to unhold the node", b.op().WaitingFor)
 
 	b.book.ask(node.PowerOff)
 	before := b.book.saves
 	b.book.onSave = func(n int) {
 		if n == before+2 { // while the power step is at work
-			b.book.op.Asked, b.book.node.ProvisionState = node.AskUnhold, node.DeployWait
+			b.change(func(n *node.Node) { n.Operation.Asked, n.ProvisionState = node.AskUnhold, node.DeployWait })
 		}
 	}
 	r, err = b.run()
 	require.NoError(t, err)
 	require.Equal(t, conductor.NextClose, r.Next)
-	require.Equal(t, node.Deploying, b.book.node.ProvisionState)
-	require.Equal(t, node.AskNone, b.book.op.Asked)
+	require.Equal(t, node.Deploying, b.node().ProvisionState)
+	require.Equal(t, node.AskNone, b.op().Asked)
 }
 
 // The row has room for one ask. What is asked while the power request runs is done after it.
 func TestAnUnholdWhileAPowerRequestRunsBeforeAStepThatFailedIsLeftToTheWorkflow(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, node.KindDeploy, node.DeployHold, bmc.PowerOff, fakes, plan.Options{})
-	b.book.op.Steps = []node.Step{{Interface: "deploy", Step: node.StepWriteImage, Source: node.SourceDriver, State: node.StepFailed, LastError: "no disk"}}
-	b.book.op.Phase = node.Holding
+	b.changeOp(func(o *node.Operation) {
+		o.Steps = []node.Step{{Interface: "deploy", Step: node.StepWriteImage, Source: node.SourceDriver, State: node.StepFailed, LastError: "no disk"}}
+		o.Phase = node.Holding
+	})
 	b.book.ask(node.PowerOn)
 	b.book.onSave = func(n int) {
 		if n == 2 { // while the power step is at work
-			b.book.op.Asked, b.book.node.ProvisionState = node.AskUnhold, node.DeployWait
+			b.change(func(n *node.Node) { n.Operation.Asked, n.ProvisionState = node.AskUnhold, node.DeployWait })
 		}
 	}
 	r, err := b.run()
 	require.NoError(t, err)
 	require.Equal(t, []bmc.PowerRequest{bmc.RequestOn}, b.machine.asked)
 	require.Equal(t, conductor.NextFailed, r.Next)
-	require.Equal(t, node.AskUnhold, b.book.op.Asked, "it was accepted, and is still to be done")
+	require.Equal(t, node.AskUnhold, b.op().Asked, "it was accepted, and is still to be done")
 }
 
 // The failed step is not running, so it can't be left to that step to switch the server on.
 func TestARebootBeforeAStepThatFailedIsDoneWholeAndTheStepBootsAnewWhenItRunsAgain(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, node.KindDeploy, node.DeployHold, bmc.PowerOn, direct, plan.Options{})
-	b.book.op.Steps = []node.Step{{Interface: "deploy", Step: node.StepDeploy, Source: node.SourceDriver, State: node.StepFailed, Phase: "booted"}}
-	b.book.op.Phase = node.Holding
+	b.changeOp(func(o *node.Operation) {
+		o.Steps = []node.Step{{Interface: "deploy", Step: node.StepDeploy, Source: node.SourceDriver, State: node.StepFailed, Phase: "booted"}}
+		o.Phase = node.Holding
+	})
 	b.book.ask(node.Rebooting)
 	r, err := b.run()
 	require.NoError(t, err)
 	require.Equal(t, conductor.NextFailed, r.Next)
 	require.Equal(t, []bmc.PowerRequest{bmc.RequestForceOff, bmc.RequestOn}, b.machine.asked)
 
-	b.machine.asked, b.book.node.ProvisionState = nil, node.DeployWait
-	b.book.op.Steps[2].Again()
+	b.change(func(n *node.Node) {
+		b.machine.asked, n.ProvisionState = nil, node.DeployWait
+		n.Operation.Steps[2].Again()
+	})
 	r, err = b.run()
 	require.NoError(t, err)
 	require.Equal(t, conductor.NextAgent, r.Next)

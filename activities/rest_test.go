@@ -127,14 +127,14 @@ func TestAStepThatRunsEndsAndNoneIsBegunWhileTheWorkflowIsPaused(t *testing.T) {
 	b := newBench(t, node.KindDeploy, node.Deploying, bmc.PowerOn, fakes, plan.Options{})
 	b.book.onSave = func(n int) {
 		if n == 1 {
-			b.book.op.TemporalPause = pausedAt(node.PauseOfWorkflow, 0)
+			b.changeOp(func(o *node.Operation) { o.TemporalPause = pausedAt(node.PauseOfWorkflow, 0) })
 		}
 	}
 	r, err := b.run()
 	require.NoError(t, err)
 	require.Equal(t, conductor.NextReady, r.Next)
-	require.Equal(t, node.StepDone, b.book.op.Steps[0].State)
-	require.Equal(t, node.StepPending, b.book.op.Steps[1].State)
+	require.Equal(t, node.StepDone, b.op().Steps[0].State)
+	require.Equal(t, node.StepPending, b.op().Steps[1].State)
 }
 
 // If the conductor of a step has died, Temporal retries the step, even while its workflow is paused.
@@ -142,15 +142,17 @@ func TestAStepWhoseConductorDiedRestsWhileTheWorkflowIsPaused(t *testing.T) {
 	t.Parallel()
 	began := time.Now()
 	b := newBench(t, node.KindDeploy, node.Deploying, bmc.PowerOn, direct, plan.Options{})
-	b.book.op.Claim = node.Claim{Seq: 1} // of the same activity: another one would end the pause
-	b.book.op.TemporalPause = pausedAt(node.PauseOfWorkflow, 0)
-	b.book.op.Steps[0].State, b.book.op.Steps[0].StartedAt = node.StepRunning, &began
+	b.changeOp(func(o *node.Operation) {
+		o.Claim = node.Claim{Seq: 1} // of the same activity: another one would end the pause
+		o.TemporalPause = pausedAt(node.PauseOfWorkflow, 0)
+		o.Steps[0].State, o.Steps[0].StartedAt = node.StepRunning, &began
+	})
 	r, err := b.run()
 	require.NoError(t, err)
 	require.Equal(t, conductor.NextReady, r.Next, "it is not maintenance: nobody ends it")
 	require.Empty(t, b.machine.asked)
 
-	b.book.op.TemporalPause = nil
+	b.changeOp(func(o *node.Operation) { o.TemporalPause = nil })
 	_, err = b.run()
 	require.NoError(t, err)
 	require.Equal(t, []bmc.PowerRequest{bmc.RequestForceOff, bmc.RequestOn}, b.machine.asked)

@@ -1,6 +1,7 @@
 package activities_test
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"go.temper.dev/temper/activities/conductor"
 	"go.temper.dev/temper/internal/bmc"
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/mask"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/internal/plan"
 )
@@ -34,12 +36,12 @@ func TestErrorsAreRetriedByClass(t *testing.T) {
 			_, err := b.run()
 			require.Error(t, err)
 			require.Equal(t, c.final, final(err))
-			require.Equal(t, c.err.Error(), b.book.op.Steps[0].LastError)
+			require.Equal(t, c.err.Error(), b.op().Steps[0].LastError)
 			want := node.StepRunning
 			if c.final {
 				want = node.StepFailed
 			}
-			require.Equal(t, want, b.book.op.Steps[0].State)
+			require.Equal(t, want, b.op().Steps[0].State)
 		})
 	}
 }
@@ -73,7 +75,7 @@ func TestAnswersThatSayLaterAreNoFailuresForAWhile(t *testing.T) {
 				_, err := b.run()
 				require.False(t, final(err), err)
 			}
-			step := b.book.op.Steps[0]
+			step := b.op().Steps[0]
 			require.Zero(t, step.Failures)
 			require.Equal(t, "503", step.LastError)
 			require.NotNil(t, step.BusySince)
@@ -91,7 +93,7 @@ func TestAnswersThatSayLaterAreNoFailuresForAWhile(t *testing.T) {
 	b.machine.reads = func() error { return fault.New(fault.Unreachable, "connection reset") }
 	_, err = b.run()
 	require.Error(t, err)
-	require.Nil(t, b.book.op.Steps[0].BusySince, "it is counted anew from the next such answer")
+	require.Nil(t, b.op().Steps[0].BusySince, "it is counted anew from the next such answer")
 }
 
 func TestAPauseThatABMCAsksForIsNoLongerThanTheTimeForSuchAnswers(t *testing.T) {
@@ -108,12 +110,13 @@ func TestAPauseThatABMCAsksForIsNoLongerThanTheTimeForSuchAnswers(t *testing.T) 
 
 func TestAPanicIsAFailureOfItsStep(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, node.KindManage, node.Verifying, bmc.PowerOn, fakes, plan.Options{})
-	b.book.secrets = node.Secrets{"driver_info/redfish_password": "hunter2", "driver_info/other": "hunter"}
+	b := newBenchOf(t, &node.Node{
+		UUID: uuid, ProvisionState: node.Verifying, Interfaces: fakes, DriverInfo: map[string]any{"redfish_password": mask.Masked, "other_password": mask.Masked},
+	}, node.Secrets{"driver_info/redfish_password": "hunter2", "driver_info/other_password": "hunter"}, node.KindManage, bmc.PowerOn, plan.Options{})
 	b.machine.reads = func() error { panic("no such key hunter2 in http://admin:pass@bmc/x") }
 	_, err := b.run()
 	require.True(t, final(err), "it is a defect, which a person has to see")
-	step := b.book.op.Steps[0]
+	step := b.op().Steps[0]
 	require.Equal(t, node.StepFailed, step.State)
 	require.Equal(t, 1, step.Failures)
 	require.Contains(t, step.LastError, "step power.verify panicked: no such key ****** in http://")
@@ -121,7 +124,7 @@ func TestAPanicIsAFailureOfItsStep(t *testing.T) {
 	require.NotContains(t, step.LastError+err.Error(), "pass@")
 
 	b = newBench(t, node.KindDeploy, node.Deploying, bmc.PowerOn, fakes, plan.Options{})
-	b.book.op.Undo = []node.Undo{node.UndoPowerOff}
+	b.changeOp(func(o *node.Operation) { o.Undo = []node.Undo{node.UndoPowerOff} })
 	b.machine.reads = func() error { panic("no such key") }
 	err = b.undo()
 	require.True(t, final(err))
@@ -141,7 +144,7 @@ func TestSecretsThatNeverOpenAreNotTriedForEver(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, node.KindPower, node.Active, bmc.PowerOn, fakes, plan.Options{Power: node.PowerOff})
-			b.book.sealed = fault.New(c.kind, "secret driver_info/redfish_password does not open")
+			b.steps.Store = sealed{b.book, fault.New(c.kind, "secret driver_info/redfish_password does not open")}
 			var s testsuite.WorkflowTestSuite
 			env := s.NewTestWorkflowEnvironment()
 			env.RegisterActivity(b.steps)
@@ -149,13 +152,21 @@ func TestSecretsThatNeverOpenAreNotTriedForEver(t *testing.T) {
 				ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 					StartToCloseTimeout: time.Minute, RetryPolicy: &temporal.RetryPolicy{InitialInterval: time.Second, MaximumAttempts: 3 * conductor.StepLimit},
 				})
-				return workflow.ExecuteActivity(ctx, b.steps.RunSteps, conductor.StepsInput{Operation: 7, Node: uuid, Seq: 1}).Get(ctx, nil)
+				return workflow.ExecuteActivity(ctx, b.steps.RunSteps, conductor.StepsInput{Operation: b.book.op, Node: uuid, Seq: 1}).Get(ctx, nil)
 			})
 			err := env.GetWorkflowError()
 			require.ErrorContains(t, err, "does not open")
 			require.Equal(t, c.final, final(err))
-			require.Equal(t, c.tries, b.book.op.Claim.Attempt)
+			require.Equal(t, c.tries, b.op().Claim.Attempt)
 			require.Empty(t, b.machine.asked)
 		})
 	}
 }
+
+// sealed is a database whose secrets can't be read.
+type sealed struct {
+	*book
+	why error
+}
+
+func (s sealed) Credentials(context.Context, *node.Node) (node.Secrets, error) { return nil, s.why }

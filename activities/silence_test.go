@@ -29,10 +29,10 @@ func TestSilenceOfABMCIsWaitedForAndThenFailsTheStep(t *testing.T) {
 	b := newBench(t, node.KindManage, node.Verifying, bmc.PowerOn, fakes, plan.Options{})
 	b.steps.Settings.AwayTimeout = time.Hour
 	b.machine.reads = silence
-	step := func() node.Step { return b.book.op.Steps[0] }
+	step := func() node.Step { return b.op().Steps[0] }
 	for range 3 * conductor.StepLimit {
 		_, err := b.run()
-		b.book.silence.NextAt = time.Now()
+		b.change(func(n *node.Node) { n.Silence.NextAt = time.Now() })
 		require.False(t, final(err), err)
 		var app *temporal.ApplicationError
 		require.ErrorAs(t, err, &app)
@@ -40,10 +40,10 @@ func TestSilenceOfABMCIsWaitedForAndThenFailsTheStep(t *testing.T) {
 	}
 	require.Zero(t, step().Failures)
 	require.NotNil(t, step().SilentSince)
-	require.Equal(t, "the BMC to answer again", b.book.op.WaitingFor)
-	require.WithinDuration(t, step().SilentSince.Add(time.Hour+8*time.Second), *b.book.op.WaitingUntil, 0, "the last try begins after an hour, and its answer is awaited")
+	require.Equal(t, "the BMC to answer again", b.op().WaitingFor)
+	require.WithinDuration(t, step().SilentSince.Add(time.Hour+8*time.Second), *b.op().WaitingUntil, time.Microsecond, "the last try begins after an hour, and its answer is awaited")
 	told := func() string {
-		return explain.WaitSentence(b.book.op.StepWait, nil, func(at time.Time) string { return at.Sub(*step().SilentSince).String() })
+		return explain.WaitSentence(b.op().StepWait, nil, func(at time.Time) string { return at.Sub(*step().SilentSince).String() })
 	}
 	const words = "the BMC has not answered since 0s (no answer in time); gives up at 1h0m8s"
 	require.Equal(t, words, told())
@@ -52,14 +52,14 @@ func TestSilenceOfABMCIsWaitedForAndThenFailsTheStep(t *testing.T) {
 	_, err := b.run()
 	require.Error(t, err)
 	require.Equal(t, words, during, "it is told while the next attempt goes on, too")
-	b.book.op.AnswerWithin = time.Minute
+	b.book.awaits(time.Minute)
 	_, err = b.run()
 	require.Error(t, err)
 	require.Equal(t, words, told(), "the time does not move with the patience")
-	require.Equal(t, fault.BMCSilent, b.book.op.LateCause(time.Now()))
+	require.Equal(t, fault.BMCSilent, b.op().LateCause(time.Now()))
 
 	long := time.Now().Add(-2 * time.Hour)
-	b.book.op.Steps[0].SilentSince = &long
+	b.changeOp(func(o *node.Operation) { o.Steps[0].SilentSince = &long })
 	_, err = b.run()
 	require.True(t, final(err), "its time is over")
 	require.Equal(t, node.StepFailed, step().State)
@@ -73,7 +73,7 @@ func TestASlowBMCIsToldAsSlow(t *testing.T) {
 	b.steps.Settings.AwayTimeout, b.steps.Settings.TellEvery = time.Hour, time.Nanosecond
 	var told []string
 	b.machine.onPowerRead = func() error {
-		if w := b.book.op.StepWait; w != nil {
+		if w := b.op().StepWait; w != nil {
 			told = append(told, explain.WaitSentence(w, nil, func(time.Time) string { return "T" }))
 		}
 		return nil
@@ -81,12 +81,12 @@ func TestASlowBMCIsToldAsSlow(t *testing.T) {
 	b.machine.reads, b.machine.takes = silence, 9800*time.Millisecond
 	_, err := b.run()
 	require.Error(t, err)
-	b.machine.reads, b.book.silence.NextAt = nil, time.Now()
+	b.change(func(n *node.Node) { b.machine.reads, n.Silence.NextAt = nil, time.Now() })
 	_, err = b.run()
 	require.NoError(t, err)
 	const slow = "the BMC answers slowly (its last answer took 9.8s; it has up to 19.6s for the next one)"
 	require.Equal(t, []string{"the BMC has not answered since T (no answer in time); gives up at T", slow, slow}, told)
-	require.Nil(t, b.book.op.StepWait)
+	require.Nil(t, b.op().StepWait)
 }
 
 // A power request that the BMC never answers is told as such while the effect is awaited, and when the step has failed.
@@ -98,15 +98,15 @@ func TestAPowerRequestWithoutAnAnswerIsTold(t *testing.T) {
 	b.machine.answer = func(bmc.PowerRequest) (bool, error) { return false, silence() }
 	_, err := b.run()
 	require.ErrorContains(t, err, `power state is not "power on" 100ms after On was sent; the BMC has not answered that request: no answer in time`)
-	require.Equal(t, fault.PowerUnchanged, b.book.op.Steps[0].Cause)
+	require.Equal(t, fault.PowerUnchanged, b.op().Steps[0].Cause)
 
 	// Another attempt finds the request that was sent, and looks first whether it has taken effect. What it tells is not over yet.
 	at := time.Now().Add(-time.Minute)
-	b.book.op.Steps[0].Issued = &node.Issued{At: at, Command: string(bmc.RequestOn)}
+	b.changeOp(func(o *node.Operation) { o.Steps[0].Issued = &node.Issued{At: at, Command: string(bmc.RequestOn)} })
 	b.steps.Settings.PowerTimeout, b.steps.Settings.TellEvery = time.Hour, time.Nanosecond
 	var until []time.Time
 	b.machine.onPowerRead = func() error {
-		if w := b.book.op.StepWait; w != nil {
+		if w := b.op().StepWait; w != nil {
 			require.Contains(t, explain.WaitSentence(w, nil, time.Time.String), "the BMC has not answered that request")
 			if w.Until != nil { // else the answer to the request is awaited
 				until = append(until, *w.Until)
@@ -133,9 +133,11 @@ func TestWhoGoesOnWithAPowerRequestSaysThatItIsUnansweredOnlyIfItsAnswerWasAwait
 			b := newBench(t, node.KindPower, node.Active, bmc.PoweringOn, fakes, plan.Options{Power: node.PowerOn})
 			b.steps.Settings.PowerTimeout, b.steps.Settings.TellEvery = 100*time.Millisecond, time.Nanosecond
 			at := time.Now().UTC().Add(-69 * time.Second)
-			b.book.op.Steps[0].State = node.StepRunning
-			b.book.op.Steps[0].Issued = &node.Issued{At: at, Command: string(bmc.RequestOn), Awaited: awaited}
-			b.book.op.StepWait = &node.Wait{For: node.WaitPower, Subject: string(node.PowerOn), Since: at, Unanswered: true}
+			b.changeOp(func(o *node.Operation) {
+				o.Steps[0].State = node.StepRunning
+				o.Steps[0].Issued = &node.Issued{At: at, Command: string(bmc.RequestOn), Awaited: awaited}
+				o.StepWait = &node.Wait{For: node.WaitPower, Subject: string(node.PowerOn), Since: at, Unanswered: true}
+			})
 			told := 0
 			b.book.onTell = func(_ int, w node.Wait) error {
 				told++
@@ -165,7 +167,7 @@ func TestOnlySilenceIsWaitedFor(t *testing.T) {
 			b.machine.reads = func() error { return err }
 			_, got := b.run()
 			require.True(t, final(got))
-			require.Nil(t, b.book.op.Steps[0].SilentSince)
+			require.Nil(t, b.op().Steps[0].SilentSince)
 		})
 	}
 	b := newBench(t, node.KindManage, node.Verifying, bmc.PowerOn, fakes, plan.Options{})
@@ -195,20 +197,21 @@ func TestABMCIsBackAfterThreeGoodAnswersInARow(t *testing.T) {
 		require.Error(t, err)
 		require.False(t, final(err))
 		require.Empty(t, b.machine.asked)
-		b.book.silence.NextAt = time.Now()
+		b.change(func(n *node.Node) { n.Silence.NextAt = time.Now() })
 	}
 	require.Equal(t, 4, reads)
 	_, err := b.run()
 	require.NoError(t, err)
 	require.Empty(t, b.machine.asked, "it is on already")
 	require.Equal(t, 7, reads)
-	require.Nil(t, b.book.op.Steps[0].SilentSince)
+	require.Nil(t, b.op().Steps[0].SilentSince)
 }
 
 func TestAnotherConductorThatGetsAnswersGoesOn(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, node.KindManage, node.Verifying, bmc.PowerOn, fakes, plan.Options{})
-	b.steps.Settings.AwayTimeout, b.book.hosts = time.Hour, hosts("c1", "c2")
+	b.steps.Settings.AwayTimeout = time.Hour
+	b.book.covered("c1", "c2")
 	b.machine.reads = silence
 	r, err := b.run()
 	require.NoError(t, err)
@@ -217,7 +220,7 @@ func TestAnotherConductorThatGetsAnswersGoesOn(t *testing.T) {
 	r, err = b.run()
 	require.NoError(t, err)
 	require.Equal(t, conductor.NextClose, r.Next)
-	require.Zero(t, b.book.op.Steps[0].Failures)
+	require.Zero(t, b.op().Steps[0].Failures)
 }
 
 func TestANewPhaseBeginsTheTimeForSilenceAnew(t *testing.T) {
@@ -230,30 +233,31 @@ func TestANewPhaseBeginsTheTimeForSilenceAnew(t *testing.T) {
 		failed = errors.New("it was asked")
 		return silence()
 	}
-	at := b.book.op.CurrentStep().Index
-	for i := range b.book.op.Steps { // the step that boots the agent
-		if b.book.op.Steps[i].Name() == "deploy.deploy" {
+	at := b.op().CurrentStep().Index
+	for i := range b.op().Steps { // the step that boots the agent
+		if b.op().Steps[i].Name() == "deploy.deploy" {
 			at = i
 		}
 	}
-	b.book.op.Steps[at].SilentSince = &long
+	b.changeOp(func(o *node.Operation) { o.Steps[at].SilentSince = &long })
 	_, err := b.run()
 	require.Error(t, failed)
 	require.False(t, final(err), "it has switched the server off since")
-	since := *b.book.op.Steps[at].SilentSince
+	since := *b.op().Steps[at].SilentSince
 	require.True(t, since.After(long))
 	_, err = b.run()
 	require.Error(t, err)
-	require.Equal(t, since, *b.book.op.Steps[at].SilentSince, "the same request has got no answer again")
+	require.Equal(t, since, *b.op().Steps[at].SilentSince, "the same request has got no answer again")
 }
 
 // The BMC was silent long ago, has answered since while the step waits, and falls silent again.
 func TestEachSilenceHasItsOwnTime(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, node.KindPower, node.Active, bmc.PowerOff, fakes, plan.Options{Power: node.PowerOn})
-	b.steps.Settings.AwayTimeout, b.steps.Settings.PowerTimeout, b.book.hosts = time.Hour, 10*time.Hour, hosts("c1", "c2")
+	b.steps.Settings.AwayTimeout, b.steps.Settings.PowerTimeout = time.Hour, 10*time.Hour
+	b.book.covered("c1", "c2")
 	b.machine.answer = func(bmc.PowerRequest) (bool, error) { return false, nil } // it is accepted, and has no effect yet
-	step := func() *node.Step { return &b.book.op.Steps[0] }
+	step := func() *node.Step { return &b.op().Steps[0] }                         // as it is recorded
 	silent := func() error {
 		b.tried, b.steps.Settings.Conductor = []string{"c2"}, "c1"
 		b.machine.reads = silence
@@ -261,13 +265,13 @@ func TestEachSilenceHasItsOwnTime(t *testing.T) {
 		return err
 	}
 	answers := func() { // it is watched until it falls silent, and passed on
-		b.tried, b.steps.Settings.Conductor, b.book.silence.NextAt = nil, "c2", time.Now()
+		b.change(func(n *node.Node) { b.tried, b.steps.Settings.Conductor, n.Silence.NextAt = nil, "c2", time.Now() })
 		reads := 0
 		b.machine.reads = func() error {
 			if reads++; reads > 20 {
 				return fault.New(fault.Refused, "the end of the silence is not recorded")
 			}
-			if len(b.machine.asked) > 0 && step().SilentSince == nil && b.book.silence == nil {
+			if len(b.machine.asked) > 0 && step().SilentSince == nil && b.node().Silence == nil {
 				return silence()
 			}
 			return nil
@@ -280,12 +284,15 @@ func TestEachSilenceHasItsOwnTime(t *testing.T) {
 	ago := func(at *time.Time) *time.Time { before := at.Add(-50 * time.Minute); return &before }
 	for n := range conductor.StepLimit {
 		require.Equal(t, max(0, n-1), step().Failures, "those of the first hour don't count")
-		step().SilentSince, step().FirstSilentAt, b.book.silence.Since = ago(step().SilentSince), ago(step().FirstSilentAt), *ago(&b.book.silence.Since)
+		b.change(func(n *node.Node) {
+			s := &n.Operation.Steps[0]
+			s.SilentSince, s.FirstSilentAt, n.Silence.Since = ago(s.SilentSince), ago(s.FirstSilentAt), *ago(&n.Silence.Since)
+		})
 		answers()
 		require.WithinDuration(t, time.Now(), *step().SilentSince, 10*time.Minute)
 		err := silent()
 		require.False(t, final(err), "silence %d: %v", n, err)
-		require.WithinDuration(t, step().SilentSince.Add(time.Hour+8*time.Second), *b.book.op.WaitingUntil, 0)
+		require.WithinDuration(t, step().SilentSince.Add(time.Hour+8*time.Second), *b.op().WaitingUntil, time.Microsecond)
 	}
 	answers()
 	require.True(t, final(silent()), "as often as it may fail")
@@ -296,8 +303,8 @@ const cutOffHint = "its own network is cut off"
 
 // managed is a manage of the node with that number.
 func managed(t *testing.T, reach *conductor.Reach, number int, reads func() error) *bench {
-	b := newBench(t, node.KindManage, node.Verifying, bmc.PowerOn, fakes, plan.Options{})
-	b.book.node.UUID = uuid[:len(uuid)-1] + strconv.Itoa(number)
+	b := newBenchOf(t, &node.Node{UUID: uuid[:len(uuid)-1] + strconv.Itoa(number), ProvisionState: node.Verifying, Interfaces: fakes}, nil,
+		node.KindManage, bmc.PowerOn, plan.Options{})
 	b.steps.Settings.AwayTimeout, b.steps.Reach = time.Hour, reach
 	b.machine.reads = reads
 	_, _ = b.run()
@@ -310,7 +317,7 @@ func TestANetworkThatIsCutOffOnOurSideIsTold(t *testing.T) {
 	number := 0
 	manage := func(reads func() error) string {
 		number++
-		return managed(t, reach, number, reads).book.op.Steps[0].LastError
+		return managed(t, reach, number, reads).op().Steps[0].LastError
 	}
 	require.NotContains(t, manage(silence), cutOffHint, "it is the only one")
 	require.Contains(t, manage(silence), cutOffHint)
@@ -331,16 +338,16 @@ func TestAnIdleConductorAsksOthersBeforeItTakesItsNetworkForCutOff(t *testing.T)
 				asked = append(asked, node)
 				return others
 			}}
-			answered := managed(t, reach, 1, nil).book.node.UUID
+			answered := managed(t, reach, 1, nil).book.node
 			managed(t, reach, 2, nil)
 			first := managed(t, reach, 2, silence)
-			require.NotContains(t, first.book.op.Steps[0].LastError, cutOffHint, "it is the only one")
+			require.NotContains(t, first.op().Steps[0].LastError, cutOffHint, "it is the only one")
 			require.Empty(t, asked)
 			second := managed(t, reach, 3, silence)
 			require.Equal(t, []string{answered}, asked, "once, and not the one that is silent")
 			cut := others != nil && isSilent(others)
-			require.Equal(t, cut, strings.Contains(second.book.op.Steps[0].LastError, cutOffHint))
-			require.Equal(t, cut, second.book.silence == nil, "the silence is recorded if it is not the conductor's own network")
+			require.Equal(t, cut, strings.Contains(second.op().Steps[0].LastError, cutOffHint))
+			require.Equal(t, cut, second.node().Silence == nil, "the silence is recorded if it is not the conductor's own network")
 		})
 	}
 }
@@ -352,7 +359,7 @@ func TestABMCIsAskedWithoutAClaim(t *testing.T) {
 	b.machine.reads = silence
 	require.True(t, isSilent(b.steps.AskBMC(t.Context(), uuid)))
 	require.Zero(t, b.machine.writes)
-	b.book.node.Driver = "unknown"
+	b.change(func(n *node.Node) { n.Driver = "unknown" })
 	require.ErrorContains(t, b.steps.AskBMC(t.Context(), uuid), "has no driver unknown")
 }
 
@@ -367,28 +374,30 @@ func TestASilentBMCIsAskedByOneAndTheOthersWaitWithoutASlot(t *testing.T) {
 	_, err := b.run()
 	require.Error(t, err)
 	require.Equal(t, 1, reads)
-	require.NotNil(t, b.book.silence)
-	before := b.book.op.Steps[0]
+	require.NotNil(t, b.node().Silence)
+	before := b.op().Steps[0]
 
-	b.book.silence.NextAt, b.book.silence.AskedBy = time.Now().Add(time.Hour), "c2" // which asks it for another node
+	b.change(func(n *node.Node) {
+		n.Silence.NextAt, n.Silence.AskedBy = time.Now().Add(time.Hour), "c2" // which asks it for another node
+	})
 	_, err = b.run()
 	var app *temporal.ApplicationError
 	require.ErrorAs(t, err, &app)
 	require.False(t, app.NonRetryable())
 	require.InDelta(t, time.Hour, app.NextRetryDelay(), float64(10*time.Minute))
 	require.Equal(t, 1, reads, "it was not asked")
-	after := b.book.op.Steps[0]
+	after := b.op().Steps[0]
 	require.Equal(t, before.Attempts, after.Attempts, "and that is no attempt")
 	require.Equal(t, before.LastError, after.LastError)
 	require.Equal(t, before.SilentSince, after.SilentSince)
-	require.Equal(t, "the BMC to answer again", b.book.op.WaitingFor)
+	require.Equal(t, "the BMC to answer again", b.op().WaitingFor)
 
-	b.book.silence.NextAt = time.Now()
+	b.change(func(n *node.Node) { n.Silence.NextAt = time.Now() })
 	b.machine.reads = func() error { reads++; return nil }
 	_, err = b.run()
 	require.NoError(t, err)
 	require.Equal(t, 4, reads)
-	require.Nil(t, b.book.silence)
+	require.Nil(t, b.node().Silence)
 }
 
 func TestAStepThatHasNotMetTheSilenceAsksAtOnce(t *testing.T) {
@@ -396,10 +405,12 @@ func TestAStepThatHasNotMetTheSilenceAsksAtOnce(t *testing.T) {
 	b := newBench(t, node.KindManage, node.Verifying, bmc.PowerOn, fakes, plan.Options{})
 	b.steps.Settings.AwayTimeout = time.Hour
 	now := time.Now()
-	b.book.silence = &node.BMCSilence{BMC: b.book.node.BMC(), Since: now.Add(-time.Hour), AskedAt: now, AskedBy: "c2", Seen: "no answer", NextAt: now.Add(time.Hour)}
+	b.change(func(n *node.Node) {
+		n.Silence = &node.BMCSilence{BMC: n.BMC(), Since: now.Add(-time.Hour), AskedAt: now, AskedBy: "c2", Seen: "no answer", NextAt: now.Add(time.Hour)}
+	})
 	_, err := b.run()
 	require.NoError(t, err)
-	require.Nil(t, b.book.silence, "it answers")
+	require.Nil(t, b.node().Silence, "it answers")
 }
 
 func TestAStepWhoseTimeIsOverFailsWithoutAskingAgain(t *testing.T) {
@@ -410,11 +421,13 @@ func TestAStepWhoseTimeIsOverFailsWithoutAskingAgain(t *testing.T) {
 	_, err := b.run()
 	require.False(t, final(err))
 	long := time.Now().Add(-2 * time.Hour)
-	b.book.op.Steps[0].SilentSince, b.book.silence.NextAt = &long, time.Now().Add(time.Hour)
+	b.change(func(n *node.Node) {
+		n.Operation.Steps[0].SilentSince, n.Silence.NextAt = &long, time.Now().Add(time.Hour)
+	})
 	_, err = b.run()
 	require.True(t, final(err))
-	require.Contains(t, b.book.op.Steps[0].LastError, "no answer in time; conductor")
-	require.Equal(t, fault.BMCSilent, b.book.op.Steps[0].Cause)
+	require.Contains(t, b.op().Steps[0].LastError, "no answer in time; conductor")
+	require.Equal(t, fault.BMCSilent, b.op().Steps[0].Cause)
 }
 
 func TestWatchingEndsWhenTheBMCStaysSilent(t *testing.T) {
@@ -422,14 +435,16 @@ func TestWatchingEndsWhenTheBMCStaysSilent(t *testing.T) {
 	b := newBench(t, node.KindPower, node.Active, bmc.PowerOff, fakes, plan.Options{Power: node.PowerOn})
 	b.steps.Settings.AwayTimeout, b.steps.Settings.PowerTimeout, b.steps.Settings.PowerSettle = time.Hour, time.Hour, time.Hour
 	at, long := time.Now().UTC(), time.Now().Add(-time.Minute)
-	b.book.op.Steps[0].State, b.book.op.Steps[0].Issued = node.StepRunning, &node.Issued{At: at, Command: string(bmc.RequestOn)}
-	b.book.op.StepWait = &node.Wait{For: node.WaitPower, Subject: string(node.PowerOn), Since: at, Unread: "no answer", UnreadSince: &long}
+	b.changeOp(func(o *node.Operation) {
+		o.Steps[0].State, o.Steps[0].Issued = node.StepRunning, &node.Issued{At: at, Command: string(bmc.RequestOn)}
+		o.StepWait = &node.Wait{For: node.WaitPower, Subject: string(node.PowerOn), Since: at, Unread: "no answer", UnreadSince: &long}
+	})
 	b.machine.reads = silence
 	_, err := b.run()
 	require.Error(t, err)
 	require.False(t, final(err))
-	require.Equal(t, "the BMC to answer again", b.book.op.WaitingFor)
-	require.NotNil(t, b.book.op.Steps[0].Issued, "its effect is read when the BMC answers")
-	require.WithinDuration(t, long, b.book.silence.Since, 0, "a silence begins with the first look that got no answer")
-	require.WithinDuration(t, long, *b.book.op.StepWait.UnreadSince, 0, "and the step tells the same")
+	require.Equal(t, "the BMC to answer again", b.op().WaitingFor)
+	require.NotNil(t, b.op().Steps[0].Issued, "its effect is read when the BMC answers")
+	require.WithinDuration(t, long, b.node().Silence.Since, 10*time.Second, "a silence begins with the first look that got no answer")
+	require.WithinDuration(t, long, *b.op().StepWait.UnreadSince, 0, "and the step tells the same")
 }

@@ -19,10 +19,10 @@ func TestAFakeDeployEndsPoweredOn(t *testing.T) {
 	r, err := b.run()
 	require.NoError(t, err)
 	require.Equal(t, conductor.NextClose, r.Next)
-	require.Equal(t, node.PowerOn, b.book.node.PowerState)
+	require.Equal(t, node.PowerOn, b.node().PowerState)
 	require.Equal(t, []bmc.PowerRequest{bmc.RequestOn}, b.machine.asked, "it was off already")
-	require.Empty(t, b.book.op.Undo)
-	for _, s := range b.book.op.Steps {
+	require.Empty(t, b.op().Undo)
+	for _, s := range b.op().Steps {
 		require.Equal(t, node.StepDone, s.State, s.Name())
 		require.Equal(t, 1, s.Attempts, s.Name())
 	}
@@ -34,7 +34,7 @@ func TestASupersededClaimTouchesNothing(t *testing.T) {
 	// A newer attempt takes the claim right before the request is sent.
 	b.book.onSave = func(n int) {
 		if n == 2 {
-			b.book.op.Claim = node.Claim{Seq: 99, Attempt: 1}
+			b.changeOp(func(o *node.Operation) { o.Claim = node.Claim{Seq: 99, Attempt: 1} })
 		}
 	}
 	_, err := b.run()
@@ -51,9 +51,7 @@ func TestACancelBetweenStepsStopsThere(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, node.KindPower, node.Active, bmc.PowerOn, fakes, plan.Options{Power: node.Rebooting})
 	b.machine.answer = func(r bmc.PowerRequest) (bool, error) {
-		b.book.mu.Lock()
-		defer b.book.mu.Unlock()
-		b.book.op.Asked = node.AskCancel
+		b.changeOp(func(o *node.Operation) { o.Asked = node.AskCancel })
 		return true, nil
 	}
 	r, err := b.run()
@@ -75,9 +73,11 @@ func TestAnAgentThatCouldNotInspectFailsTheInspection(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, node.KindInspect, node.Inspecting, bmc.PowerOn, inband, plan.Options{})
-			b.book.op.Steps[0].State = node.StepDone
-			b.book.node.Agent = &node.Agent{InspectedAt: &now}
-			b.book.inventory, b.book.plugin = map[string]any{}, c.plugin
+			b.change(func(n *node.Node) {
+				n.Operation.Steps[0].State = node.StepDone
+				n.Agent = &node.Agent{InspectedAt: &now}
+			})
+			b.book.sends(map[string]any{}, c.plugin)
 			_, err := b.run()
 			if c.words == "" {
 				require.NoError(t, err)

@@ -63,11 +63,7 @@ type records struct {
 func newRecords(t *testing.T) *records {
 	t.Helper()
 	url := testenv.Postgres(t)
-	keys, err := store.NewKeyset()
-	require.NoError(t, err)
-	db, err := store.Open(t.Context(), store.Config{URL: url, Keyset: keys, ConductorTimeout: time.Hour, ComputeLease: time.Second})
-	require.NoError(t, err)
-	t.Cleanup(db.Close)
+	db := openStore(t, url)
 	connection, err := pgx.Connect(t.Context(), url)
 	require.NoError(t, err)
 	// The SDK's test environment gives every workflow the same id, which has no suffix.

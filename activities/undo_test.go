@@ -134,13 +134,13 @@ func TestAnUndoThatMaintenanceOvertakesTouchesNothing(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, node.KindDeploy, node.DeployWait, bmc.PowerOn, fakes, plan.Options{})
-			b.book.op.Undo, b.book.op.Paused, b.book.op.Asked = []node.Undo{node.UndoPowerOff}, true, c.asked
+			b.changeOp(func(o *node.Operation) { o.Undo, o.Paused, o.Asked = []node.Undo{node.UndoPowerOff}, true, c.asked })
 			r, err := b.undoResult()
 			require.NoError(t, err)
 			require.Equal(t, c.paused, r.Paused)
 			if c.paused {
 				require.Empty(t, b.machine.asked)
-				require.Equal(t, []node.Undo{node.UndoPowerOff}, b.book.op.Undo, "it is owed")
+				require.Equal(t, []node.Undo{node.UndoPowerOff}, b.op().Undo, "it is owed")
 				return
 			}
 			require.Equal(t, []bmc.PowerRequest{bmc.RequestForceOff}, b.machine.asked)
@@ -151,7 +151,7 @@ func TestAnUndoThatMaintenanceOvertakesTouchesNothing(t *testing.T) {
 // A conductor dies right after it has requested power off, and the server switches off slowly.
 func TestAnUndoThatGoesOnElsewhereSwitchesOffOnce(t *testing.T) {
 	t.Parallel()
-	owing := func(b *bench) { b.book.node.Owed = []node.Undo{node.UndoPowerOff} }
+	owing := func(b *bench) { b.change(func(n *node.Node) { n.Owed = []node.Undo{node.UndoPowerOff} }) }
 	run := func(b *bench) error { _, err := b.run(); return err }
 	for name, c := range map[string]struct {
 		kind  node.OperationKind
@@ -161,12 +161,14 @@ func TestAnUndoThatGoesOnElsewhereSwitchesOffOnce(t *testing.T) {
 	}{
 		"of an operation that ends": {node.KindDeploy, node.DeployWait, func(b *bench) {
 			now := time.Now()
-			b.book.op.Undo, b.book.op.Steps[0].State, b.book.op.Steps[0].StartedAt = []node.Undo{node.UndoPowerOff}, node.StepFailed, &now
+			b.changeOp(func(o *node.Operation) {
+				o.Undo, o.Steps[0].State, o.Steps[0].StartedAt = []node.Undo{node.UndoPowerOff}, node.StepFailed, &now
+			})
 		}, (*bench).undo},
 		"of one whose steps are all done": {node.KindDeploy, node.DeployWait, func(b *bench) {
-			b.book.op.Undo = []node.Undo{node.UndoPowerOff}
-			for i := range b.book.op.Steps {
-				b.book.op.Steps[i].State = node.StepDone
+			b.changeOp(func(o *node.Operation) { o.Undo = []node.Undo{node.UndoPowerOff} })
+			for i := range b.op().Steps {
+				b.changeOp(func(o *node.Operation) { o.Steps[i].State = node.StepDone })
 			}
 		}, (*bench).undo},
 		"that reconciliation has opened":      {node.KindUndo, node.DeployFailed, owing, run},
@@ -177,16 +179,18 @@ func TestAnUndoThatGoesOnElsewhereSwitchesOffOnce(t *testing.T) {
 			b.steps.Settings.PowerSettle = time.Second
 			c.leave(b)
 			b.machine.answer = func(bmc.PowerRequest) (bool, error) {
-				b.book.op.Claim = node.Claim{Seq: b.seq, Attempt: 2} // the dead conductor can't write any more
+				b.changeOp(func(o *node.Operation) {
+					o.Claim = node.Claim{Seq: b.seq, Attempt: 2} // the dead conductor can't write any more
+				})
 				return false, fault.New(fault.Lost, "it is dead")
 			}
 			require.Error(t, c.do(b))
 			time.AfterFunc(30*time.Millisecond, func() { b.machine.mu.Lock(); b.machine.power = bmc.PowerOff; b.machine.mu.Unlock() })
 			require.NoError(t, c.do(b))
 			require.Equal(t, []bmc.PowerRequest{bmc.RequestForceOff}, b.machine.asked)
-			require.Empty(t, b.book.node.Owed)
-			require.Empty(t, b.book.op.Undo)
-			for _, s := range b.book.op.Steps {
+			require.Empty(t, b.node().Owed)
+			require.Empty(t, b.op().Undo)
+			for _, s := range b.op().Steps {
 				require.Nil(t, s.Issued, s.Name())
 			}
 		})
@@ -196,10 +200,10 @@ func TestAnUndoThatGoesOnElsewhereSwitchesOffOnce(t *testing.T) {
 func TestAPowerOffIsNotOwedOnceTheServerMayNotBeSwitchedOff(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, node.KindUndo, node.Manageable, bmc.PowerOn, fakes, plan.Options{})
-	b.book.node.Owed, b.book.node.DisablePowerOff = []node.Undo{node.UndoPowerOff}, true
+	b.change(func(n *node.Node) { n.Owed, n.DisablePowerOff = []node.Undo{node.UndoPowerOff}, true })
 	_, err := b.run()
 	require.NoError(t, err)
-	require.Empty(t, b.book.node.Owed, "else reconciliation opens an undo again and again")
+	require.Empty(t, b.node().Owed, "else reconciliation opens an undo again and again")
 	require.Empty(t, b.machine.asked)
 }
 
@@ -211,7 +215,7 @@ func TestUndoLeavesTheServerOffWithoutMediaAndMayRunTwice(t *testing.T) {
 	require.NoError(t, b.undo())
 	require.Equal(t, bmc.PowerOff, b.machine.power)
 	require.False(t, b.machine.media.Inserted)
-	require.Empty(t, b.book.op.Undo)
+	require.Empty(t, b.op().Undo)
 	writes := b.machine.writes
 	require.NoError(t, b.undo())
 	require.Equal(t, writes, b.machine.writes, "the second one finds nothing to do")
@@ -228,9 +232,11 @@ func TestUndoWaitsForAServerThatIsAboutToComeUp(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, node.KindDeploy, node.Deploying, bmc.PowerOff, direct, plan.Options{})
-			b.book.op.Undo = []node.Undo{node.UndoPowerOff}
-			b.book.op.Steps[0].State = node.StepRunning
-			b.book.op.Steps[0].Issued = &node.Issued{At: time.Now(), Command: string(bmc.RequestOn)}
+			b.changeOp(func(o *node.Operation) {
+				o.Undo = []node.Undo{node.UndoPowerOff}
+				o.Steps[0].State = node.StepRunning
+				o.Steps[0].Issued = &node.Issued{At: time.Now(), Command: string(bmc.RequestOn)}
+			})
 			if c.comes {
 				time.AfterFunc(20*time.Millisecond, func() { b.machine.mu.Lock(); b.machine.power = bmc.PowerOn; b.machine.mu.Unlock() })
 			}
@@ -246,31 +252,31 @@ func TestUndoWaitsForAServerThatIsAboutToComeUp(t *testing.T) {
 func TestAnUndoOfAConductorThatStopsGoesOnElsewhere(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, node.KindDeploy, node.Deploying, bmc.PowerOn, direct, plan.Options{})
-	b.book.op.Undo = []node.Undo{node.UndoPowerOff}
+	b.changeOp(func(o *node.Operation) { o.Undo = []node.Undo{node.UndoPowerOff} })
 	stop := make(chan struct{})
 	b.machine.answer = func(bmc.PowerRequest) (bool, error) { close(stop); return false, nil }
 	var s testsuite.WorkflowTestSuite
 	env := s.NewTestActivityEnvironment()
 	env.SetWorkerStopChannel(stop)
 	env.RegisterActivity(b.steps)
-	_, err := env.ExecuteActivity(b.steps.Undo, conductor.UndoInput{Operation: 7, Node: uuid, Seq: 1})
+	_, err := env.ExecuteActivity(b.steps.Undo, conductor.UndoInput{Operation: b.book.op, Node: uuid, Seq: 1})
 	require.Equal(t, "handed over", kindOf(err))
 	require.False(t, final(err))
-	require.True(t, b.book.op.Rests)
+	require.True(t, b.op().Rests)
 }
 
 // Whoever tries an undo next must not take the conductor for lost whose try has failed.
 func TestATryOfAnUndoThatFailsIsRecorded(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, node.KindDeploy, node.Deploying, bmc.PowerOn, direct, plan.Options{})
-	b.book.op.Undo = []node.Undo{node.UndoPowerOff}
+	b.changeOp(func(o *node.Operation) { o.Undo = []node.Undo{node.UndoPowerOff} })
 	b.machine.answer = func(bmc.PowerRequest) (bool, error) { return false, fault.New(fault.Busy, "later") }
 	for range 2 {
 		require.Error(t, b.undo())
-		require.True(t, b.book.op.Rests)
+		require.True(t, b.op().Rests)
 	}
 	b.machine.answer = nil
 	require.NoError(t, b.undo())
-	require.False(t, b.book.op.Rests)
-	require.Empty(t, b.book.op.Undo)
+	require.False(t, b.op().Rests)
+	require.Empty(t, b.op().Undo)
 }

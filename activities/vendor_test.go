@@ -115,9 +115,11 @@ func TestARawCommandAndARestartOfTheBMCAreSentAtMostOnce(t *testing.T) {
 			l.answer = fault.New(fault.OutcomeUnknown, "sent, and no answer")
 			_, err = b.run()
 			require.True(t, final(err))
-			require.Equal(t, c.command, b.book.op.Steps[0].Issued.Command)
+			require.Equal(t, c.command, b.op().Steps[0].Issued.Command)
 			l.answer = nil
-			b.book.op.Steps[0].State = node.StepRunning // as if its conductor had died before it could say so
+			b.changeOp(func(o *node.Operation) {
+				o.Steps[0].State = node.StepRunning // as if its conductor had died before it could say so
+			})
 			_, err = b.run()
 			require.ErrorContains(t, err, "its outcome is unknown")
 			require.Equal(t, 1, c.sent(l))
@@ -154,27 +156,28 @@ func TestASubscriptionIsCreatedOnceAlsoIfTheAnswerIsLost(t *testing.T) {
 	_, err := b.run()
 	require.Error(t, err)
 	require.False(t, final(err))
-	require.Equal(t, []string{before.ID}, b.book.op.Steps[0].Issued.Known)
+	require.Equal(t, []string{before.ID}, b.op().Steps[0].Issued.Known)
 	require.Len(t, l.all, 2)
 
 	l.answer = nil
 	_, err = b.run()
 	require.NoError(t, err)
 	require.Len(t, l.all, 2, "it had taken effect")
-	made := b.book.op.Steps[0].Subscription
+	made := b.op().Steps[0].Subscription
 	require.Equal(t, &node.EventSubscription{ID: l.all[1].ID, Context: "mine", Protocol: "Redfish", EventTypes: []string{"Alert"}}, made)
 }
 
 func TestASubscriptionThatWasNotCreatedIsCreatedByTheNextAttempt(t *testing.T) {
 	t.Parallel()
 	b, l := vendorBench(t, node.StepCreateSubscription, alerts)
-	s := &b.book.op.Steps[0]
-	s.State, s.Issued = node.StepRunning, &node.Issued{At: time.Now(), Command: bmc.NameSubscribe}
+	b.changeOp(func(o *node.Operation) {
+		o.Steps[0].State, o.Steps[0].Issued = node.StepRunning, &node.Issued{At: time.Now(), Command: bmc.NameSubscribe}
+	})
 	b.left(bmc.NameSubscribe, 20*time.Millisecond)
 	_, err := b.run()
 	require.NoError(t, err)
 	require.Len(t, l.all, 1)
-	require.NotNil(t, b.book.op.Steps[0].Subscription)
+	require.NotNil(t, b.op().Steps[0].Subscription)
 }
 
 func TestASubscriptionThatIsGoneAfterItsDeletionWasSentIsDeleted(t *testing.T) {
@@ -182,7 +185,7 @@ func TestASubscriptionThatIsGoneAfterItsDeletionWasSentIsDeleted(t *testing.T) {
 	b, _ := vendorBench(t, node.StepDeleteSubscription, map[string]any{"id": "a"})
 	_, err := b.run()
 	require.True(t, final(err))
-	require.Equal(t, fault.SubscriptionNotFound, b.book.op.Steps[0].Cause)
+	require.Equal(t, fault.SubscriptionNotFound, b.op().Steps[0].Cause)
 
 	b, l := vendorBench(t, node.StepDeleteSubscription, map[string]any{"id": "a"})
 	l.add(node.SubscriptionOf(alerts))

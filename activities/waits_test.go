@@ -71,7 +71,7 @@ func newRig(t *testing.T, c sim.Config, k node.OperationKind, s node.State, apiU
 	for _, key := range []string{"redfish_address", "redfish_system_id", "redfish_username", "redfish_password", "redfish_verify_ca"} {
 		info[key] = about[key]
 	}
-	b.book.node.DriverInfo, b.book.op.Steps = info, steps
+	b.change(func(n *node.Node) { n.DriverInfo, n.Operation.Steps = info, steps })
 	return &rig{bench: b, rack: rack, server: rack.Server(rigServer)}
 }
 
@@ -87,13 +87,7 @@ func (r *rig) faults(list string) {
 
 // wait returns what the row says the operation waits for.
 func (r *rig) wait() *node.Wait {
-	n, err := r.book.Node(r.Context(), uuid)
-	require.NoError(r, err)
-	if n.Operation.StepWait == nil {
-		return nil
-	}
-	w := *n.Operation.StepWait // the next attempt goes on changing it
-	return &w
+	return r.op().StepWait
 }
 
 // paced requires that writes were at least TellEvery apart.
@@ -111,13 +105,13 @@ func powerStep(name string) node.Step {
 // on has the server switched on by a step of its own, which writes nothing beside what every step writes.
 func (r *rig) on() {
 	r.Helper()
-	steps, every := r.book.op.Steps, r.steps.Settings.TellEvery
-	r.book.op.Steps, r.steps.Settings.TellEvery = []node.Step{powerStep("on")}, time.Hour
+	steps, every := r.op().Steps, r.steps.Settings.TellEvery
+	r.changeOp(func(o *node.Operation) { o.Steps, r.steps.Settings.TellEvery = []node.Step{powerStep("on")}, time.Hour })
 	_, err := r.run()
 	require.NoError(r, err)
 	require.Empty(r, r.book.told, "a step that is over soon tells nothing")
 	require.Nil(r, r.wait())
-	r.book.op.Steps, r.steps.Settings.TellEvery = steps, every
+	r.changeOp(func(o *node.Operation) { o.Steps, r.steps.Settings.TellEvery = steps, every })
 }
 
 func TestASlowPowerChangeTellsWhatTheBMCSays(t *testing.T) {
@@ -156,7 +150,7 @@ func TestASlowPowerChangeTellsWhatTheBMCSays(t *testing.T) {
 	second := r.wait()
 	require.True(t, first.Since.Equal(second.Since), "asked at %s, and not %s", first.Since, second.Since)
 	require.True(t, second.SeenAt.After(*first.SeenAt))
-	require.Equal(t, "c2", r.book.op.Conductor)
+	require.Equal(t, "c2", r.op().Conductor)
 }
 
 func TestALostPowerRequestTellsUntilItHasTakenEffect(t *testing.T) {
@@ -177,7 +171,7 @@ func TestALostPowerRequestTellsUntilItHasTakenEffect(t *testing.T) {
 	require.GreaterOrEqual(t, len(r.book.told), 3)
 	r.paced()
 	require.Nil(t, r.wait(), "nothing is waited for any more")
-	require.Equal(t, node.PowerOff, r.book.node.PowerState)
+	require.Equal(t, node.PowerOff, r.node().PowerState)
 }
 
 func TestABMCThatStopsAnsweringIsToldWithTheLastThatItSaid(t *testing.T) {
@@ -228,7 +222,7 @@ func TestAnAgentThatDoesNotCallIsToldWithTheBoot(t *testing.T) {
 	require.True(t, w.Since.Equal(r.wait().Since))
 }
 
-// agentAPI answers the rack's agent as the API does, and writes its call into the book.
+// agentAPI answers the rack's agent as the API does, and records its call.
 func agentAPI(t *testing.T, b func() *book) (url string, calls chan struct{}) {
 	calls = make(chan struct{}, 1000)
 	token := strings.Repeat("t", 40)
@@ -249,11 +243,10 @@ func agentAPI(t *testing.T, b func() *book) (url string, calls chan struct{}) {
 			w.WriteHeader(http.StatusBadRequest)
 			return
 		}
-		now, k := time.Now(), b()
-		k.mu.Lock()
-		k.token = token
-		k.node.Agent = &node.Agent{URL: h.CallbackURL, VerifyCA: string(h.AgentVerifyCA), FirstHeartbeatAt: &now, LastHeartbeatAt: &now, HasToken: true}
-		k.mu.Unlock()
+		if err := b().agentCalls(r.Context(), node.Agent{URL: h.CallbackURL, VerifyCA: string(h.AgentVerifyCA)}, token); err != nil {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return
+		}
 		w.WriteHeader(http.StatusAccepted)
 		calls <- struct{}{}
 	})
@@ -290,7 +283,7 @@ func TestAnAgentThatHangsIsTold(t *testing.T) {
 	const silent = `^the agent at 127\.0\.0\.1:\d+ called at T and has not answered since T \(no answer in time \(.*\)\); gives up at T at the latest$`
 	w := r.wait()
 	require.Regexp(t, silent, words(w))
-	require.Equal(t, fault.AgentSilent, r.book.op.LateCause(time.Now()))
+	require.Equal(t, fault.AgentSilent, r.op().LateCause(time.Now()))
 	since := *w.UnreadSince
 	_, err = r.run()
 	require.Error(t, err)
