@@ -63,12 +63,14 @@ test: build ## run all tests, and start what they need
 		$(call slowest,tests,"Test":"([^"]*)"$(comma)); exit $${failed:-0}
 
 .PHONY: test-all
-test-all: ## every case of the tests, the quirks one by one, and two minutes of fuzzing; before a release
+test-all: ## every case of the tests, a crash of each kind, the quirks one by one, a soak and fuzzing; before a release
 	@# Here, because compiling for two architectures would take most of the time that a package's tests may take.
 	$(MAKE) release
 	TEMPER_TEST_ALL=1 $(MAKE) test
 	$(MAKE) quirks
 	$(MAKE) fuzz FUZZ_TIME=2m
+	$(MAKE) chaos CHAOS_FLAGS="-most 1"
+	$(MAKE) soak SOAK_FLAGS="-for 2m"
 
 .PHONY: check
 check: tools ## formatting, vet, lint, workflowcheck, import rules, generated files, go.mod
