@@ -203,3 +203,10 @@ func (s *session) EjectMedia(ctx context.Context) error {
 	return nil
 }
 func (s *session) Inspect(context.Context) (bmc.Inventory, error) { return s.inventory, nil }
+
+// shows shows a medium.
+func (m *machine) shows(image string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.media = bmc.Media{Inserted: true, Image: image}
+}

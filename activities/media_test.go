@@ -109,11 +109,7 @@ func interrupted(t *testing.T, reached bool) *bench {
 	b.machine.insert = func(url string) error {
 		b.changeOp(func(o *node.Operation) { o.Claim.Seq++ })
 		if reached {
-			time.AfterFunc(soon, func() {
-				b.machine.mu.Lock()
-				defer b.machine.mu.Unlock()
-				b.machine.media = bmc.Media{Inserted: true, Image: url}
-			})
+			time.AfterFunc(soon, func() { b.machine.shows(url) })
 		}
 		return unheard()
 	}
@@ -148,10 +144,13 @@ func TestARefusedRepetitionLeavesTheFirstInsertionItsTime(t *testing.T) {
 	t.Parallel()
 	for name, refusal := range map[string]error{"refused": fault.New(fault.Refused, "400: it is in use"), "busy": bmc.Busy(0, "409")} {
 		t.Run(name, func(t *testing.T) {
-			b := interrupted(t, true)
+			b := interrupted(t, false)
 			b.book.left("", time.Now())
 			first := b.issued().At
-			b.machine.insert = func(string) error { return refusal }
+			b.machine.insert = func(url string) error {
+				time.AfterFunc(time.Second, func() { b.machine.shows(url) }) // so late that it is waited for
+				return refusal
+			}
 			noted := false
 			b.book.onSave = func(int) {
 				if i := b.issued(); i != nil && i.Awaited {
