@@ -14,9 +14,10 @@ func (o *Operation) Snapshot() Operation {
 	return was
 }
 
-// Tell returns the events of a change of o, which was before, oldest first: one for each thing that has happened to it, also for each step
-// that was begun, begun again, has failed or is over. Arguments of steps are not told, because they may be secret. An event whose
-// type begins with "operation." also has the operation's state, which package store adds.
+// Tell compares o with before, the same operation before a change, and returns the events of that change, oldest first. Each step that has
+// begun, begun again, failed or ended has an event of its own. Events never contain the arguments of steps, because these may be secret.
+// Package store adds the operation's state to events whose type begins with "operation.", and writes the events of the
+// statements that take an operation up: operation.begun and operation.handed_over.
 func (o *Operation) Tell(before *Operation) (out []Told) {
 	tell := func(eventType string, data map[string]any) {
 		e := Told{Type: eventType, Data: data}
@@ -24,12 +25,6 @@ func (o *Operation) Tell(before *Operation) (out []Told) {
 			e.Cause = o.Cause
 		}
 		out = append(out, e)
-	}
-	if before.Conductor != "" && before.Conductor != o.Conductor {
-		tell("operation.handed_over", map[string]any{"from": before.Conductor, "to": o.Conductor})
-	}
-	if before.BegunAt == nil && o.BegunAt != nil {
-		tell("operation.begun", map[string]any{})
 	}
 	if o.Asked != AskNone && o.Asked != before.Asked {
 		tell("operation.asked", given(map[string]any{"asked": o.Asked, "by": o.AskedBy, "reason": o.AskedReason, "to_power": o.AskedPower}))
@@ -53,8 +48,8 @@ func (o *Operation) Tell(before *Operation) (out []Told) {
 	return out
 }
 
-// TellSave is Tell for what a conductor saves. What it has heard of meanwhile, that o is paused or what is asked of it, those have told who
-// wrote it.
+// TellSave is Tell for the save of a conductor. It leaves out requests, decisions and pauses, because whoever wrote them has written their
+// events too.
 func (o *Operation) TellSave(before Operation) []Told {
 	before.Asked, before.Paused, before.TemporalPause, before.Decisions = o.Asked, o.Paused, o.TemporalPause, o.Decisions
 	return o.Tell(&before)

@@ -20,9 +20,6 @@ func TestAChangeOfAnOperationIsTold(t *testing.T) {
 		told   []Told
 	}{
 		"nothing": {func(*Operation) {}, nil},
-		"another conductor": {func(o *Operation) { o.Conductor = "c2" }, []Told{
-			{"operation.handed_over", "", map[string]any{"from": "c1", "to": "c2"}},
-		}},
 		"it waits": {func(o *Operation) { o.Phase, o.WaitingFor, o.WaitingUntil = Waiting, "the agent", &now }, []Told{
 			{"operation.waiting", "", map[string]any{"waiting_for": "the agent", "waiting_until": "2026-01-02T03:04:05.06+00:00"}},
 		}},

@@ -23,9 +23,9 @@ func (n *Node) Snapshot() Node {
 	return was
 }
 
-// Tell returns the events of a change of n, which was before: of its provision state, power state, maintenance and console, and of the
-// fields that users set. fields are the names of fields that have changed, as Changed returns them, besides those that a change of
-// the provision state changes. Values of fields are not told, because they may be secret.
+// Tell compares n with before, the same node before a change, and returns the events of that change: of the provision state, the power
+// state, maintenance, the console, and the fields that users set. The caller names in fields, as Changed does, what else has
+// changed than the fields that a change of the provision state clears. Events contain the names of fields but no values, which may be secret.
 func (n *Node) Tell(before *Node, fields []string) (out []Told) {
 	for _, e := range []*Told{n.tellProvision(before), n.tellPower(before), n.tellMaintenance(before), n.tellConsole(before), n.tellFields(before, fields)} {
 		if e != nil {
@@ -63,7 +63,8 @@ func provisionStatus(before, after State) string {
 	return "success"
 }
 
-// tellPower tells of another power state. The first reading is no change, and of a request for a power state its operation tells.
+// tellPower returns the event of another power state. The first reading is no change. A request for a power state has events of its own
+// (Operation.Tell).
 func (n *Node) tellPower(before *Node) *Told {
 	if before.PowerState == "" || n.PowerState == "" || n.PowerState == before.PowerState {
 		return nil
@@ -100,8 +101,8 @@ func (n *Node) tellConsole(before *Node) *Told {
 	return &Told{Type: "baremetal.node.console_set.end", Data: map[string]any{"console_enabled": n.ConsoleEnabled}}
 }
 
-// toldFields are the fields of a node whose change is told, in this order. Those that are left out have an event of their own, or, as
-// the reasons of protected and retired, come with another one.
+// toldFields are the fields that an update event can name, in this order. Maintenance has an event of its own, and the reasons of
+// protected and retired change only with these.
 var toldFields = []string{
 	"name", "driver", "interfaces", "driver_info", "properties", "extra", "instance_info", "network_data", "conductor_group", "resource_class",
 	"owner", "lessee", "description", "shard", "parent_node", "chassis_uuid", "instance_uuid", "instance_name", "protected", "retired",

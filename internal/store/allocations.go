@@ -155,11 +155,11 @@ func (s *Store) UpdateAllocation(ctx context.Context, ident string, edit func(*n
 
 var deleteUnboundSQL = allocationTold("delete", "").with(`DELETE FROM allocations WHERE uuid = @uuid AND node_id IS NULL RETURNING *`) + ` SELECT r.id FROM r`
 
-const (
-	// deallocateSQL writes what node.Deallocate has changed.
-	deallocateSQL = `
-UPDATE nodes SET allocation_uuid = NULL, instance_uuid = NULL, instance_info = @instance_info, updated_at = clock_timestamp() WHERE id = @id`
+// deallocateSQL writes what node.Deallocate has changed.
+var deallocateSQL = nodeUpdate(`
+UPDATE nodes SET allocation_uuid = NULL, instance_uuid = NULL, instance_info = @instance_info, updated_at = clock_timestamp() WHERE id = @id`)
 
+const (
 	// disownSQL takes only the allocation off the node. The instance stays on it until the node is undeployed, and its record
 	// says that it is not wanted any more.
 	disownSQL = `UPDATE nodes SET allocation_uuid = NULL, updated_at = clock_timestamp() WHERE id = @id`
@@ -172,7 +172,7 @@ func (l *lockedNode) queueDeallocate(b *pgx.Batch, user string) error {
 	uuid, event := l.AllocationUUID, deallocatedEvent(&l.Node, "", user)
 	l.Deallocate()
 	var d dicts
-	_, err := l.queueUpdate(b, nodeUpdate(deallocateSQL), args{"id": l.ID, "instance_info": d.dict(l.InstanceInfo)})
+	_, err := l.queueUpdate(b, deallocateSQL, args{"id": l.ID, "instance_info": d.dict(l.InstanceInfo)})
 	b.Queue(dropAllocationSQL, args{"node": l.ID})
 	b.Queue(unrecordSQL, args{"uuid": uuid})
 	queueHistory(b, l.ID, event)

@@ -39,8 +39,8 @@ func (s *Store) HealthDue(ctx context.Context, hostname string, drivers []string
 
 func healthPlaces(h *node.Health) []any { return []any{&h.Status, &h.Reasons, &h.Since, &h.ReadAt} }
 
-// recordHealthSQL writes readings of many nodes, and tells of those where something else is wrong than before. Nodes that were deleted
-// meanwhile get none.
+// recordHealthSQL writes readings of many nodes, and an event for each node whose health has changed. Nodes that were deleted meanwhile
+// get no reading.
 const recordHealthSQL = `
 WITH read AS MATERIALIZED (
 	SELECT n.id, n.uuid, coalesce(n.name, '') AS name, d.status, d.reasons::jsonb, d.since, d.read_at, d.told::jsonb, d.cause, d.wrong

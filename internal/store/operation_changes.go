@@ -34,7 +34,7 @@ RETURNING o.*),
 ` + acceptedSQL + `
 SELECT o.* FROM o`
 
-// acceptedSQL tells that the operations o were accepted, and of those that are to change the power, to which state.
+// acceptedSQL writes the events that the operations o were accepted, and that some of them begin to change the power.
 const acceptedSQL = `told AS (
 	INSERT INTO events (type, node_uuid, node_name, operation_id, kind, data)
 	SELECT t.type, o.node_uuid, o.node_name, o.id, o.kind, jsonb_strip_nulls(t.data)
@@ -63,7 +63,7 @@ history AS (
 	  FROM o JOIN nodes n ON n.id = o.node_id WHERE n.owed_error IS NULL)
 SELECT o.* FROM o ORDER BY o.id`
 
-// beginSQL tells that the operation was begun, the first time.
+// beginSQL writes the event that the operation was begun, once.
 const beginSQL = `
 WITH w AS (
 UPDATE operations o SET run_id = @run, begun_at = coalesce(o.begun_at, clock_timestamp()),
@@ -93,7 +93,7 @@ RETURNING o.*`
 // registerSQL has noted claim_lost_at, or its process is the newest of its name, has not
 // stopped, and is another one than the process that claims now.
 //
-// It tells that another conductor has the operation, and that a pause is over.
+// It writes the events that another conductor has the operation, and that a pause is over.
 const claimSQL = `
 WITH w AS (
 	UPDATE operations SET claim_seq = @seq, conductor = @conductor, orphaned = false,
@@ -204,7 +204,7 @@ written AS (
 ` + saveRequestSQL + `
 SELECT op.asked FROM op`
 
-// handOverStepSQL tells of the pause, if there is one.
+// handOverStepSQL writes the event of the pause, if there is one.
 const handOverStepSQL = `
 WITH op AS (
 UPDATE operations o SET rests = true, claim_empty = false, temporal_pause = coalesce(o.temporal_pause, @pause)
@@ -337,7 +337,7 @@ func (s *Store) change(ctx context.Context, what string, id int64, runID string,
 // operation ends: a row that is not open any more is an error of the program.
 func queueAsk(b *pgx.Batch, before node.Operation, st node.Steer, o *node.Operation) error {
 	after := before.Snapshot()
-	after.Ask(st.Ask, words(st.By, 255), words(st.Reason, maxError))
+	after.Ask(st.Ask, st.By, st.Reason)
 	after.AskedPower = st.Power
 	a := args{"id": before.ID, "ask": st.Ask, "by": words(st.By, 255), "reason": words(st.Reason, maxError), "power": st.Power, "on_failure": st.OnFailure}
 	if err := addTold(a, after.Tell(&before)); err != nil {

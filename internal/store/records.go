@@ -66,7 +66,7 @@ func newRecords[T any](r records[T], columns ...column[T]) *records[T] {
 	return &r
 }
 
-// telling returns the beginning of a statement that writes records and tells of it. An update that has changed nothing (@changed) is not told.
+// telling returns the beginning of a statement that writes records and tells of it. An update that has changed nothing (@changed is false) has no event.
 func (r *records[T]) telling(write, verb string) string {
 	t := telling{eventType: ofType("baremetal." + r.event + "." + verb + ".end"), data: "'" + r.event + "_uuid', r.uuid"}
 	for _, column := range r.told {

@@ -96,18 +96,16 @@ x AS (SELECT (w.o).node_uuid, (w.o).node_name, (w.o).kind, w.state FROM w),` + o
 SELECT (w.o).* FROM w`
 }
 
-// addTold adds the events that a statement writes to its arguments. Hardware and people may have written what they contain.
+// addTold adds the events that a statement writes to its arguments. Their texts may come from hardware, so they are masked and bounded as
+// errors are.
 func addTold(a args, told []node.Told) error {
 	types, causes, data := []string{}, []fault.Code{}, []string{}
 	var d dicts
 	for _, e := range told {
-		for field, limit := range map[string]int{"error": maxError, "waiting_for": maxError, "reason": maxError, "by": 255, "note": maxError} {
-			if text, ok := e.Data[field].(string); ok {
-				e.Data[field] = words(text, limit)
+		for field, v := range e.Data {
+			if text, ok := v.(string); ok {
+				e.Data[field] = failure(text)
 			}
-		}
-		if text, ok := e.Data["error"].(string); ok {
-			e.Data["error"] = failure(text)
 		}
 		types, causes, data = append(types, e.Type), append(causes, e.Cause), append(data, string(d.of(e.Data)))
 	}
