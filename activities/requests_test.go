@@ -99,7 +99,7 @@ func TestAWaitForARequestSaysSo(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, node.KindPower, node.Active, bmc.PowerOn, fakes, plan.Options{Power: node.PowerOff})
 	b.steps.Settings.TellEvery = 10 * time.Millisecond
-	b.left(bmc.RequestOn.Name(), soon)
+	b.left(bmc.RequestOn.Name(), 8*soon) // longer than a busy machine takes to begin
 	_, err := b.run()
 	require.NoError(t, err)
 	i := slices.IndexFunc(b.book.told, func(w node.Wait) bool { return w.For == node.WaitRequest })
