@@ -176,6 +176,8 @@ var (
 	rates   = regexp.MustCompile(`\d+ B/s`)
 	afters  = regexp.MustCompile(`\d+s after`)
 	ids     = regexp.MustCompile(`operation \d+`)
+	// Another request of Temper has tried the login before.
+	untried = regexp.MustCompile(`; this login is not tried again before CLOCK, so that the BMC does not lock the account`)
 )
 
 // plain returns a sentence without what differs between two runs.
@@ -184,7 +186,7 @@ func plain(s string) string {
 	s = places.ReplaceAllString(digests.ReplaceAllString(uuids.ReplaceAllString(s, "UUID"), "DIGEST"), "ADDRESS")
 	s = devices.ReplaceAllString(paths.ReplaceAllString(s, "($1 PATH)"), "DEVICE")
 	s = afters.ReplaceAllString(rates.ReplaceAllString(s, "RATE"), "TIME after")
-	return ids.ReplaceAllString(s, "operation ID")
+	return ids.ReplaceAllString(untried.ReplaceAllString(s, ""), "operation ID")
 }
 
 // tells waits until the sentence about the node is this one; what is owed may follow. It must not be older than the fault.
