@@ -131,7 +131,7 @@ func TestWithEverythingButTheAPIDeadNobodyGetsGrace(t *testing.T) {
 	c.register(both...)
 	c.witness(false)
 	for range 5 {
-		c.pass(3100 * time.Millisecond)
+		c.pass(4 * time.Second)
 		c.witness(false)
 	}
 	require.Empty(t, c.alive())
