@@ -23,6 +23,7 @@ var bmcRows = []row{
 	{
 		name: "BMC silent, and the conductor gone whose step waits for it", holds: "waits, says for what, and goes on at the same step elsewhere when the BMC answers",
 		points: firstSlow, judge: sameEffects,
+		atOnce: 1, // a conductor to which several BMCs give no answer, and no other one does, takes its own network for cut off
 		happen: func(ctx context.Context, r *round) error {
 			if err := r.begin(ctx, false, silentFor); err != nil {
 				return err
