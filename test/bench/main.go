@@ -20,15 +20,21 @@ type options struct {
 	only   string // parts to run, comma-separated; "" = all
 	rounds int
 	kills  int
+	// against is a folder with the programs temper and temporal-dev of another tree; "" = none.
+	against string
 }
 
 func main() {
 	var o options
 	flag.StringVar(&o.temper, "temper", "bin/temper", "the temper binary")
-	flag.StringVar(&o.only, "only", "", "parts to run: deploy,handover,aggressive,zombie,inflight,cost,redfish,fleet,silent,power,memory,story,why,streams,reconcile; empty = all")
+	flag.StringVar(&o.only, "only", "", "parts to run: deploy,handover,aggressive,zombie,inflight,cost,redfish,fleet,silent,power,memory,why,streams,reconcile,against; empty = all")
 	flag.IntVar(&o.rounds, "rounds", 3, "rounds of deploy and give-back")
 	flag.IntVar(&o.kills, "kills", 25, "conductors killed, and as many stopped")
+	flag.StringVar(&o.against, "against", "", "a folder with the programs temper and temporal-dev of another tree: only the comparison with it is run")
 	flag.Parse()
+	if o.against != "" {
+		o.only = "against"
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if err := run(ctx, o); err != nil {
@@ -53,10 +59,10 @@ func run(ctx context.Context, o options) error {
 		{"silent", benchSilent},
 		{"power", benchPower},
 		{"memory", benchMemory},
-		{"story", benchStory},
 		{"why", benchWhy},
 		{"streams", benchStreams},
 		{"reconcile", benchReconcile},
+		{"against", benchAgainst},
 	}
 	for _, p := range parts {
 		if o.only != "" && !strings.Contains(","+o.only+",", ","+p.name+",") {
