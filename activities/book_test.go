@@ -83,7 +83,7 @@ UPDATE nodes SET driver = @driver, provision_state = @state, power_state = nulli
  WHERE uuid = @uuid`
 
 	changeOperationSQL = `
-UPDATE operations SET kind = @kind, phase = @phase, steps = @steps, undo = @undo, paused = @paused, rests = @rests, on_failure = @on_failure,
+UPDATE operations SET version = version + 1, kind = @kind, phase = @phase, steps = @steps, undo = @undo, paused = @paused, handed_over = @handed_over, on_failure = @on_failure,
 	asked = @asked, asked_power = @asked_power, asked_at = CASE WHEN @asked <> '' THEN clock_timestamp() END,
 	claim_seq = @seq, claim_attempt = @attempt, claimed_at = @claimed_at, step_wait = @step_wait, temporal_pause = @pause, usual_until = @usual_until
  WHERE id = @op`
@@ -128,7 +128,7 @@ func (b *book) changed(n *node.Node) *pgx.Batch {
 	})
 	o := n.Operation
 	out.Queue(changeOperationSQL, pgx.NamedArgs{
-		"op": b.op, "kind": o.Kind, "phase": o.Phase, "steps": b.json(o.Steps), "undo": b.json(o.Undo), "paused": o.Paused, "rests": o.Rests,
+		"op": b.op, "kind": o.Kind, "phase": o.Phase, "steps": b.json(o.Steps), "undo": b.json(o.Undo), "paused": o.Paused, "handed_over": o.Rests,
 		"on_failure": o.OnFailure, "asked": o.Asked, "asked_power": o.AskedPower, "seq": o.Claim.Seq, "attempt": o.Claim.Attempt,
 		"claimed_at": o.ClaimedAt, "step_wait": o.StepWait, "pause": o.TemporalPause, "usual_until": o.UsualUntil,
 	})

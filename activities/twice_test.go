@@ -125,7 +125,7 @@ func (r *records) picture(id int64) picture {
 	require.NoError(r, err)
 	events, err := r.db.History(r.Context(), r.node.UUID, node.Page{Limit: 1000})
 	require.NoError(r, err)
-	n.Operation = nil // it is o
+	n.Operation, o.Version = nil, 0 // the operation is o; a write that changes nothing raises the version, too
 	n.UpdatedAt = nil
 	return picture{op: *o, node: *n, events: len(events)}
 }

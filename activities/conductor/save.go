@@ -38,11 +38,7 @@ func (t *task) save(ctx context.Context) error {
 		p.PowerAge = time.Since(t.powerAt)
 	}
 	t.noteFlight(&p)
-	after := *t.op
-	if err := after.Record(p); err != nil {
-		return err
-	}
-	p.Told = after.TellSave(t.saved)
+	p.Known = &t.saved
 	asked, err := t.Store.SaveSteps(ctx, t.op.ID, t.claim, p)
 	if err != nil {
 		return err
@@ -56,7 +52,9 @@ func (t *task) save(ctx context.Context) error {
 	}
 	t.pending, t.toldAt, t.tellFlight = node.Progress{}, time.Now(), false
 	t.within = max(t.within, p.AnswerWithin)
-	*t.op, t.saved = after, after.Snapshot()
+	steps := t.op.Steps // others point into it
+	*t.op = t.saved
+	t.op.Steps = steps
 	t.op.SetPendingAsk(asked)
 	return nil
 }

@@ -58,7 +58,7 @@ func TestConsole(t *testing.T) {
 	b.Put(console, map[string]any{"enabled": false}).Is(202)
 	require.Equal(t, none, b.Get(console).Is(200))
 	require.Equal(t, "0", b.Text("SELECT count(*)::text FROM consoles"))
-	require.Equal(t, "console enabled, console disabled", b.Text("SELECT string_agg(event, ', ' ORDER BY seq) FROM node_history WHERE event LIKE 'console%'"))
+	require.Equal(t, "console enabled, console disabled", b.Text("SELECT string_agg(text, ', ' ORDER BY seq) FROM events WHERE text LIKE 'console%'"))
 	require.Equal(t, `[{"console_enabled": true}, {"console_enabled": false}]`, b.Text("SELECT jsonb_agg(data ORDER BY seq)::text FROM events WHERE type = 'baremetal.node.console_set.end'"))
 
 	for _, wrong := range []any{nil, "maybe", map[string]any{}} {

@@ -1,6 +1,9 @@
 package node
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // This file decides whether the work of an operation goes on, rests or ends.
 
@@ -65,7 +68,10 @@ func (a Ask) Ends() bool { return a == AskCancel || a == AskAbort || a == AskDel
 
 // Interrupts reports whether a does not wait for the end of the running step: the workflow
 // is cancelled. Of any other ask the workflow is only notified.
-func (a Ask) Interrupts() bool { return a == AskCancel || a == AskDelete }
+func (a Ask) Interrupts() bool { return slices.Contains(Interrupting, a) }
+
+// Interrupting are the asks that interrupt the running step.
+var Interrupting = []Ask{AskCancel, AskDelete}
 
 // MayLeave reports whether somebody wants o to end, and its current step (nil = none is
 // left) can be left for that. An abort waits for the end of a step that is not abortable

@@ -57,6 +57,7 @@ type Operation struct {
 	NodeName string
 	Kind     OperationKind
 	Phase    Phase
+	Version  int64 // grows whenever anybody but the save of a conductor changes what that decides by
 	Outcome  Outcome
 	// Error says why it failed or was ended, or what it is undone or held for; for people,
 	// no secrets, bounded to 4 KiB. Cause is the same for programs. Neither is set without
@@ -78,6 +79,7 @@ type Operation struct {
 
 	Claim     Claim
 	ClaimedAt *time.Time
+	CalledAt  *time.Time       // when the agent of this boot called first; only who changes the row knows it. nil = it has not, or is not known
 	Conductor string           // at work on the present step; "" = none yet
 	Former    *FormerConductor // set for the conductor that takes the claim; nil = no conductor is known to have died with it
 

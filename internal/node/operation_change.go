@@ -140,6 +140,20 @@ func (o *Operation) Record(p Progress) error {
 	return nil
 }
 
+// KeepClaimed returns o, which was read, with what only the claim of known has read (Former, InFlight, AnswerWithin, RequestsSent, UsualTimes).
+func (o Operation) KeepClaimed(known *Operation) Operation {
+	o.Former, o.InFlight, o.AnswerWithin, o.RequestsSent, o.UsualTimes = known.Former, known.InFlight, known.AnswerWithin, known.RequestsSent, known.UsualTimes
+	return o
+}
+
+// HandOver records that the conductor of o has stopped working on its step in good order. p is the pause in Temporal for which it has; nil = none.
+func (o *Operation) HandOver(p *Pause) {
+	o.Rests = true
+	if o.TemporalPause == nil {
+		o.TemporalPause = p
+	}
+}
+
 // eventOf is the event of a conductor's progress that names a phase.
 var eventOf = map[Phase]OperationEvent{Running: OpRun, Waiting: OpWait, Holding: OpHold, Undoing: OpUndo}
 

@@ -72,9 +72,9 @@ var OperationRules = []OperationRule{
 	{OpHold, []Phase{Running}, Holding, "at a hold step", "waiting_for, steps, undo"},
 	{OpHold, []Phase{Running, Waiting, Holding}, Holding, "at a step that failed", "waiting_for a decision, waiting_until, the claim, error, cause; stalled and step_wait are cleared"},
 	{OpUndo, begun, Undoing, "", "waiting_for, waiting_until; stalled is cleared"},
-	{OpRecord, begun, "", "", "steps, undo, rests, step_wait; stalled is cleared; asked, if it was to unhold or for power and is done"},
+	{OpRecord, begun, "", "", "steps, undo, handed_over, step_wait; stalled is cleared; asked, if it was to unhold or for power and is done"},
 	{OpTell, begun, "", "", "step_wait"},
-	{OpHandOver, begun, "", "", "rests; temporal_pause, if that is why"},
+	{OpHandOver, begun, "", "", "handed_over; temporal_pause, if that is why"},
 
 	{OpBlock, []Phase{Running, Waiting, Holding}, Waiting, "", "stalled, stalled_at, waiting_for, waiting_until; what was waited for is kept in kept_for and kept_left"},
 	{OpResume, []Phase{Waiting}, Waiting, "it waited for something before", "waiting_for and waiting_until from kept_for and kept_left; stalled is cleared"},

@@ -14,11 +14,27 @@ func (o *Operation) Snapshot() Operation {
 	return was
 }
 
-// Tell compares o with before, the same operation before a change, and returns the events of that change, oldest first. Each step that has
-// begun, begun again, failed or ended has an event of its own. Events never contain the arguments of steps, because these may be secret.
-// Package store adds the operation's state to events whose type begins with "operation.", and writes the events of the
-// statements that take an operation up: operation.begun and operation.handed_over.
-func (o *Operation) Tell(before *Operation) (out []Told) {
+// Tell compares o with before, the same operation before a change, and returns the events of that change, oldest first, with the entries of
+// the timeline. Each step that has begun, begun again, failed or ended has an event of its own. Events never contain the arguments of
+// steps, because these may be secret. Package store adds the operation's state to events whose type begins with "operation.", and writes
+// operation.accepted and operation.begun.
+func (o *Operation) Tell(before *Operation) []Told {
+	return withEntries(o.changes(before), o.entries(before, false))
+}
+
+// TellSave is Tell for the save of a conductor, which adds news to the timeline. It leaves out requests, decisions and pauses, because whoever
+// wrote them has written their events too.
+func (o *Operation) TellSave(before Operation, news []News) []Told {
+	before.Asked, before.Paused, before.TemporalPause, before.Decisions = o.Asked, o.Paused, o.TemporalPause, o.Decisions
+	var entries []TimelineEntry
+	for _, n := range news {
+		entries = append(entries, TimelineEntry{What: n.What, Step: n.Step, Conductor: o.Conductor, Words: n.Words})
+	}
+	return withEntries(o.changes(&before), append(entries, o.entries(&before, len(news) > 0)...))
+}
+
+// changes returns the events of Tell.
+func (o *Operation) changes(before *Operation) (out []Told) {
 	tell := func(eventType string, data map[string]any) {
 		e := Told{Type: eventType, Data: data}
 		if data["error"] != nil {
@@ -46,13 +62,6 @@ func (o *Operation) Tell(before *Operation) (out []Told) {
 	out = append(out, o.tellSteps(before)...)
 	o.tellPhase(before, tell)
 	return out
-}
-
-// TellSave is Tell for the save of a conductor. It leaves out requests, decisions and pauses, because whoever wrote them has written their
-// events too.
-func (o *Operation) TellSave(before Operation) []Told {
-	before.Asked, before.Paused, before.TemporalPause, before.Decisions = o.Asked, o.Paused, o.TemporalPause, o.Decisions
-	return o.Tell(&before)
 }
 
 func (o *Operation) tellPhase(before *Operation, tell func(string, map[string]any)) {

@@ -20,7 +20,7 @@ type Progress struct {
 	StepWait     *Wait      // written as it is: nil clears
 
 	News       []News        // added to the operation's timeline
-	Told       []Told        // what happens by this save (Operation.Tell)
+	Known      *Operation    // the operation as its conductor knows its row; nil = it is read
 	Rests      bool          // the current step is handed over: Operation.Rests
 	Came       bool          // the claim had a result: progress, a failure, or an orderly end
 	Move       Event         // moves the node by the life-cycle table; "" = stays

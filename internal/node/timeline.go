@@ -1,8 +1,6 @@
 package node
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"strings"
 	"time"
@@ -14,8 +12,8 @@ import (
 // TimelineWhat is what an entry of an operation's timeline is about.
 type TimelineWhat string
 
-// What entries are about. The trigger operation_told of the schema writes all but the first
-// three, which conductors write.
+// What entries are about. Conductors add the first three to what they save (News); the others follow from what changes in an
+// operation (Operation.Tell) and from who takes it (Operation.Take).
 const (
 	TimelineBoot     TimelineWhat = "boot"      // the agent was booted
 	TimelineFailed   TimelineWhat = "failed"    // an attempt at a step failed; Words is the error
@@ -39,7 +37,7 @@ const (
 	TimelineRun        TimelineWhat = "another run" // of the workflow has the operation
 )
 
-// MaxNews bounds the words of an entry: in bytes where a conductor writes them, in characters where the trigger does.
+// MaxNews bounds the words of an entry, in bytes.
 const MaxNews = 256
 
 // CutNews returns the words of an entry without the mark of a cut, and whether some may have been cut off.
@@ -48,7 +46,7 @@ func CutNews(words string) (kept string, cut bool) {
 	if kept, cut = strings.CutSuffix(words, mark); cut && len(kept) > MaxNews-len(mark)-utf8.UTFMax {
 		return kept, true
 	}
-	return words, utf8.RuneCountInString(words) >= MaxNews
+	return words, false
 }
 
 // News is an entry that a conductor adds to the timeline.
@@ -60,15 +58,15 @@ type News struct {
 
 // TimelineEntry is something that happened to an operation between its beginning and its end.
 type TimelineEntry struct {
-	Seq       int
-	At        time.Time
-	What      TimelineWhat
-	Step      string     // "interface.step"; "" = none
-	Conductor string     // "" = none
-	Former    string     // of a hand-over: the conductor before
-	Since     *time.Time // of a hand-over: the last sign of Former; of the end of a wait: its beginning
-	By        string     // a person; "" = nobody
-	Words     string
+	Seq       int          `json:"-"`           // in its operation, from 1
+	At        time.Time    `json:"at,omitzero"` // zero in one that is to be written = now
+	What      TimelineWhat `json:"what"`
+	Step      string       `json:"step,omitempty"`      // "interface.step"; "" = none
+	Conductor string       `json:"conductor,omitempty"` // "" = none
+	Former    string       `json:"former,omitempty"`    // of a hand-over: the conductor before
+	Since     *time.Time   `json:"since,omitempty"`     // of a hand-over: the last sign of Former; of the end of a wait: its beginning
+	By        string       `json:"by,omitempty"`        // a person; "" = nobody
+	Words     string       `json:"words,omitempty"`
 }
 
 // Text describes the entry for people, in one clause.
@@ -128,6 +126,7 @@ const (
 	lostReplaced = "replaced" // another process has its name
 	lostStopped  = "stopped"  // it stopped without handing the step over
 	lostDatabase = "database" // it lives, as far as is known: it could record nothing without PostgreSQL
+	lostSilent   = "silent"   // it gave no sign of the step any more
 )
 
 func (e TimelineEntry) takenOver() string {
@@ -172,26 +171,5 @@ var historic = map[TimelineWhat]bool{
 	TimelineWaiting: true, TimelineCalled: true, TimelineBlocked: true, TimelineUnblocked: true,
 }
 
-// maxHistoric bounds how many entries of one operation a node's history contains.
-const maxHistoric = 40
-
-// historyUUID is the uuid of the event that an entry of an operation's timeline is in its node's history. It is the same before
-// and after the operation has ended, so that a page that ends with it can be continued.
-func historyUUID(operation int64, seq int) string {
-	sum := sha256.Sum256(fmt.Appendf(nil, "operation %d, entry %d of its timeline", operation, seq))
-	sum[6], sum[8] = sum[6]&0x0f|0x80, sum[8]&0x3f|0x80 // version 8, RFC 9562
-	return CanonicalUUID(hex.EncodeToString(sum[:16]))
-}
-
-// TimelineHistory returns the entries of an operation as events of its node's history: the latest 40 of those that the
-// history does not contain already.
-func TimelineHistory(operation int64, entries []TimelineEntry) (out []HistoryEvent) {
-	for _, e := range entries {
-		if historic[e.What] {
-			out = append(out, HistoryEvent{
-				UUID: historyUUID(operation, e.Seq), CreatedAt: e.At, Event: e.Text(), EventType: HistoryProgress, Conductor: e.Conductor, Operation: operation,
-			})
-		}
-	}
-	return out[max(len(out)-maxHistoric, 0):]
-}
+// Historic reports whether the node's history contains the entry, too.
+func (e TimelineEntry) Historic() bool { return historic[e.What] }

@@ -9,11 +9,13 @@ import (
 	"go.temper.dev/temper/internal/fault"
 )
 
-// Told is an event that tells of a change: its type and data, as docs/events.md lists them. Cause is why something has failed.
+// Told is an event that tells of a change: its type and data, as docs/events.md lists them. Cause is why something has failed. Entry is
+// the entry of the operation's timeline that tells of the same; without a type the event is nothing but that.
 type Told struct {
 	Type  string
 	Cause fault.Code
 	Data  map[string]any
+	Entry *TimelineEntry
 }
 
 // Snapshot returns a copy of n as it is before a change, for Tell. Values in its dictionaries are shared with n.

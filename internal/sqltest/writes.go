@@ -28,8 +28,8 @@ var (
 		"provision_state", "target_provision_state", "provision_updated_at", "inspection_started_at", "inspection_finished_at",
 	}
 	OperationColumns = []string{
-		"phase", "waiting_for", "waiting_until", "stalled", "stalled_at", "kept_for", "kept_left", "paused", "orphaned", "rests", "temporal_pause", "step_wait",
-		"asked", "asked_by", "asked_reason", "asked_power", "asked_at",
+		"phase", "state", "version", "waiting_for", "waiting_until", "stalled", "stalled_at", "kept_for", "kept_left", "paused", "orphaned", "handed_over", "temporal_pause", "step_wait",
+		"asked", "asked_end", "asked_by", "asked_reason", "asked_power", "asked_at",
 		"run_id", "begun_at", "ended_at", "outcome",
 		"claim_seq", "claim_attempt", "claim_started", "claimed_at", "conductor", "claim_incarnation", "claim_empty", "claim_lost_at",
 	}

@@ -56,7 +56,7 @@ WITH coverage AS MATERIALIZED (SELECT * FROM coverage(@timeout)),` + pick + `,
 r AS (UPDATE nodes n SET instance_uuid = @uuid, allocation_uuid = @uuid, updated_at = clock_timestamp(),
 	instance_info = n.instance_info || jsonb_build_object('traits', to_jsonb(@asked::text[]))
   FROM pick WHERE n.id = pick.id
-RETURNING n.id, n.uuid, n.name),
+RETURNING n.id, n.uuid, n.name, n.owner, n.lessee),
 ` + telling{eventType: ofType("baremetal.node.update.end"), of: ofThatNode, data: "'changed', ARRAY['instance_info', 'instance_uuid']"}.told() + `
 SELECT r.id, r.uuid::text FROM r`
 }

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -43,52 +44,73 @@ func (s *Store) RenameWorkflow(ctx context.Context, o *node.Operation) (*node.Op
 	return &renamed, err
 }
 
-// afterReset is more attempts than an activity ever has under way at once: one that
-// was begun before the activity was reset, and claims late, has a lower number.
-const afterReset = 1000
-
 // Claim takes the operation for one attempt at its steps, which Temporal began at
 // started (zero = it does not say), and gives its node, whose operation has the
-// claim that was taken. fault.Lost when a newer claim is there, the run is another
+// claim that was taken (node.Operation.Take). fault.Lost when a newer claim is there, the run is another
 // one, or it has ended: nothing may be touched then.
-//
-// Somebody who resets the activity in Temporal has its attempts counted from one
-// again. The one that began later is the newer one then, and its claim gets a number
-// that no attempt of before the reset has.
 func (s *Store) Claim(ctx context.Context, id int64, runID string, c node.Claim, started time.Time, conductor string) (*node.Node, error) {
 	var n node.Node
-	a := args{"id": id, "run": runID, "seq": c.Seq, "attempt": c.Attempt, "started": nil, "conductor": conductor, "afterReset": afterReset, "enough": node.EnoughSamples, "timeout": micros(s.conductorTimeout)}
-	if !started.IsZero() {
-		a["started"] = started
-	}
-	found, err := s.one(ctx, "claim an operation", claimSQL, a, func(r pgx.Row) (err error) {
-		var died bool
-		var f node.FormerConductor
-		var claimed, seen *time.Time
-		var usual map[string]node.Usual
-		var flight node.BMCRequest
-		var left, within, sent int64
-		n, err = scanNode(r, &died, &f.Conductor, &f.Incarnation, &claimed, &seen, &f.Replaced, &f.Undoing, &usual, &flight.Name, &flight.Conductor, &flight.Repeated, &left, &within, &sent)
-		if err == nil {
-			n.Operation.UsualTimes, n.Operation.RequestsSent = usual, sent
-			n.Operation.AnswerWithin = time.Duration(within) * time.Microsecond
-			if flight.Left = time.Duration(left) * time.Microsecond; left > 0 {
-				n.Operation.InFlight = &flight
-			}
+	var o node.Operation
+	found, t := false, node.Taking{Claim: c, Started: started, Conductor: conductor}
+	err := s.inTx(ctx, "claim an operation", func(b *pgx.Batch) {
+		a := args{"id": id, "run": runID, "conductor": conductor, "timeout": micros(s.conductorTimeout), "another_run": node.TimelineRun}
+		b.Queue(lockRunSQL, args{"id": id, "run": runID})
+		b.Queue(takingSQL, a).QueryRow(maybe(&found, func(r pgx.Row) (err error) {
+			o, err = scanTaking(r, &t)
+			return err
+		}))
+	}, func(b *pgx.Batch) error {
+		var told []node.Told
+		if found {
+			told, found = o.Take(t)
 		}
-		if err == nil && died && claimed != nil && seen != nil {
-			f.ClaimedAt, f.SeenAt = *claimed, *seen
-			n.Operation.Former = &f
+		if !found {
+			return lost(id, c)
 		}
-		return err
+		return queueClaim(b, &o, t, told, &n)
 	})
 	if err != nil {
 		return nil, err
 	}
-	if !found {
-		return nil, lost(id, c)
-	}
+	n.Operation.Former = o.Former
 	return &n, nil
+}
+
+// scanTaking scans a row of takingSQL.
+func scanTaking(r pgx.Row, t *node.Taking) (node.Operation, error) {
+	l := &t.Last
+	return scanOperation(r, &t.Now, &t.Incarnation, &l.Started, &l.Incarnation, &l.Empty, &l.LostAt, &l.Newest, &l.HeartbeatAt, &l.StoppedAt,
+		&t.Outage, &t.DatabaseAway, &t.LeftByRun)
+}
+
+// queueClaim writes the claim that was taken of o, and reads its node into n.
+func queueClaim(b *pgx.Batch, o *node.Operation, t node.Taking, told []node.Told, n *node.Node) error {
+	var d dicts
+	a := args{
+		"id": o.ID, "seq": o.Claim.Seq, "attempt": o.Claim.Attempt, "started": nil, "claimed_at": o.ClaimedAt, "conductor": o.Conductor,
+		"incarnation": t.Incarnation, "orphaned": o.Orphaned, "state": o.State(), "temporal_pause": d.pause(o.TemporalPause), "usual_until": o.UsualUntil, "enough": node.EnoughSamples,
+	}
+	if !t.Started.IsZero() {
+		a["started"] = t.Started
+	}
+	if err := cmp.Or(d.err, addOperationTold(a, told)); err != nil {
+		return err
+	}
+	b.Queue(claimSQL, a).QueryRow(func(r pgx.Row) (err error) {
+		var usual map[string]node.Usual
+		var flight node.BMCRequest
+		var left, within, sent int64
+		if *n, err = scanNode(r, &usual, &flight.Name, &flight.Conductor, &flight.Repeated, &left, &within, &sent); err != nil {
+			return err
+		}
+		n.Operation.UsualTimes, n.Operation.RequestsSent = usual, sent
+		n.Operation.AnswerWithin = time.Duration(within) * time.Microsecond
+		if flight.Left = time.Duration(left) * time.Microsecond; left > 0 {
+			n.Operation.InFlight = &flight
+		}
+		return nil
+	})
+	return nil
 }
 
 func lost(id int64, c node.Claim) error {
@@ -131,29 +153,38 @@ func (s *Store) TellWait(ctx context.Context, id int64, c node.Claim, w *node.Wa
 // nil if there is none. What known says of the last request to the BMC (InFlight, AnswerWithin) is recorded, and nothing else
 // of it. HandOver returns fault.Lost if the claim is not the newest.
 func (s *Store) HandOver(ctx context.Context, id int64, c node.Claim, p *node.Pause, known node.Progress) error {
-	a := args{"id": id, "seq": c.Seq, "attempt": c.Attempt, "pause": nil}
-	addRequest(a, known)
-	if p != nil {
-		var d dicts
-		if a["pause"] = d.of(p); d.err != nil {
-			return d.err
+	var o node.Operation
+	found := false
+	return s.inTx(ctx, "hand a step over", func(b *pgx.Batch) {
+		b.Queue(lockOperationSQL, args{"id": id}).QueryRow(maybe(&found, func(r pgx.Row) (err error) {
+			o, err = scanOperation(r)
+			return err
+		}))
+	}, func(b *pgx.Batch) error {
+		if !found || o.EndedAt != nil || o.Claim != c {
+			return lost(id, c)
 		}
-	}
-	rows, err := s.exec(ctx, "hand a step over", handOverStepSQL, a)
-	if err == nil && rows == 0 {
-		err = lost(id, c)
-	}
-	return err
+		before := o.Snapshot()
+		o.HandOver(p)
+		var d dicts
+		a := args{"id": id, "temporal_pause": d.pause(o.TemporalPause), "state": o.State()}
+		addRequest(a, known)
+		if err := cmp.Or(d.err, addOperationTold(a, o.Tell(&before))); err != nil {
+			return err
+		}
+		b.Queue(handOverStepSQL, a)
+		return nil
+	})
 }
 
 // SetUndo records, for the workflow, what has to be undone when the operation ends, and why it ends
 // if it has failed. What a step waited for is forgotten, because the undo waits for other things. It returns fault.Lost if the operation belongs to another run or has ended.
 func (s *Store) SetUndo(ctx context.Context, id int64, runID string, undo []node.Undo, why node.Failure) error {
-	var d dicts
-	why = node.Failure{Error: failure(why.Error), Cause: why.Cause}.Complete() // an error of characters that the database can't store is none
-	rows, err := s.exec(ctx, "set an operation's undos", setUndoSQL, args{"id": id, "run": runID, "undo": d.undo(undo), "error": why.Error, "cause": why.Cause})
-	if err == nil && rows == 0 {
-		err = fault.New(fault.Lost, "operation %d has ended or is another run's", id)
-	}
+	why = node.Failure{Error: failure(why.Error), Cause: why.Cause} // an error of characters that the database can't store is none
+	_, err := s.change(ctx, "set an operation's undos", id, runID, func(o *node.Operation, _ time.Time) error {
+		o.Undo, o.UsualUntil, o.StepWait = undo, nil, nil
+		o.Fail(why)
+		return nil
+	})
 	return err
 }

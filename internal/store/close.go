@@ -44,7 +44,6 @@ func (s *Store) CloseOperation(ctx context.Context, end node.End) (*node.Operati
 		c.queueLock(b, end.Operation)
 		b.Queue(followUpSQL, args{"id": end.Operation}).QueryRow(maybe(new(bool), func(r pgx.Row) error { return r.Scan(&c.follow) }))
 		b.Queue(nextOperationSQL).QueryRow(func(r pgx.Row) error { return r.Scan(&c.next) })
-		b.Queue(timelineSQL, args{"id": end.Operation}).Query(collect(&c.timeline, scanEntry))
 	}, c.decide)
 	switch {
 	case err != nil:
@@ -64,8 +63,6 @@ type closingTx struct {
 	follow int64 // the follow-up of one that is closed already
 	next   int64 // number of the follow-up, if one is opened
 	out    *node.Operation
-
-	timeline []node.TimelineEntry
 }
 
 func (c *closingTx) decide(b *pgx.Batch) error {
@@ -86,9 +83,6 @@ func (c *closingTx) decide(b *pgx.Batch) error {
 		return err
 	}
 	c.applyEnding(ending)
-	for _, e := range node.TimelineHistory(c.op.ID, c.timeline) {
-		queueHistory(b, c.ID, e)
-	}
 	if err := c.queueState(b); err != nil {
 		return err
 	}
@@ -117,7 +111,7 @@ func queueEnded(b *pgx.Batch, before node.Operation, steps []node.Step, outcome 
 	after.Steps, after.Phase, after.Outcome, after.Error, after.Cause, after.EndedAt = steps, node.Ended, outcome, why.Error, why.Cause, &now
 	after.Paused, after.TemporalPause = false, nil
 	a := args{"id": before.ID, "outcome": outcome, "error": failure(why.Error), "cause": why.Cause, "steps": d.steps(steps)}
-	if err := cmp.Or(d.err, addTold(a, after.Tell(&before))); err != nil {
+	if err := cmp.Or(d.err, addOperationTold(a, after.Tell(&before))); err != nil {
 		return err
 	}
 	b.Queue(endSQL, a)

@@ -57,7 +57,7 @@ func (s *Store) queueMoved(b *pgx.Batch, l *lockedNode) {
 		l.Quarantine = q.quarantine()
 		return err
 	})
-	b.Queue(leftSQL, args{"id": l.ID, "kept": HistoryKept, "type": node.HistoryQuarantine, "event": nodeReleased})
+	b.Queue(leftSQL, args{"id": l.ID, "type": node.HistoryQuarantine, "event": nodeReleased})
 }
 
 const movedSQL = `

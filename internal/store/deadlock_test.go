@@ -166,7 +166,7 @@ func agree(t testing.TB, s *store.Store, url string) {
 	t.Helper()
 	require.NoError(t, s.SweepInstances(t.Context()))
 	for what, sql := range map[string]string{
-		"histories without a node":                 `SELECT count(*) FROM node_history h WHERE NOT EXISTS (SELECT FROM nodes n WHERE n.id = h.node_id) AND NOT EXISTS (SELECT FROM deleted_nodes d WHERE d.node_id = h.node_id)`,
+		"histories without a node":                 `SELECT count(*) FROM events h WHERE h.event_type <> '' AND NOT EXISTS (SELECT FROM nodes n WHERE n.id = h.node_id) AND NOT EXISTS (SELECT FROM deleted_nodes d WHERE d.node_id = h.node_id)`,
 		"quarantines without a node":               `SELECT count(*) FROM quarantines q WHERE NOT EXISTS (SELECT FROM nodes n WHERE n.id = q.node_id)`,
 		"allocations that their node lacks":        `SELECT count(*) FROM allocations t LEFT JOIN nodes n ON n.id = t.node_id WHERE t.state = 'active' AND n.allocation_uuid IS DISTINCT FROM t.uuid`,
 		"allocations without their instance":       `SELECT count(*) FROM allocations t LEFT JOIN instances i ON i.uuid = t.uuid AND i.node_id = t.node_id WHERE t.state = 'active' AND i.uuid IS NULL`,

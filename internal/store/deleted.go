@@ -73,36 +73,33 @@ WITH lives AS (
 	SELECT n.id, n.uuid, NULL::timestamptz AS deleted_at FROM nodes n WHERE n.uuid = @uuid
 	UNION ALL
 	SELECT d.node_id, d.uuid, d.deleted_at FROM deleted_nodes d WHERE d.uuid = @uuid)
-SELECT h.uuid::text, h.created_at, h.event, h.event_type, h.severity, h.conductor, h.username, coalesce(h.operation_id, 0), l.uuid::text, l.deleted_at
-  FROM lives l JOIN node_history h ON h.node_id = l.id
- WHERE @marker::uuid IS NULL
-    OR (h.node_id, h.seq) > (SELECT m.node_id, m.seq FROM lives k JOIN node_history m ON m.node_id = k.id WHERE m.uuid = @marker::uuid)
- ORDER BY h.node_id, h.seq LIMIT @limit`
+SELECT ` + historyColumns + `, l.uuid::text, l.deleted_at
+  FROM lives l JOIN events h ON h.node_id = l.id
+ WHERE h.event_type <> '' AND h.seq > @marker
+ ORDER BY h.seq LIMIT @limit`
 
 // WholeHistory returns a page of the events of all nodes that have had this uuid, or
 // the uuid that belongs to this name, oldest first. The marker is the uuid of an event.
 func (s *Store) WholeHistory(ctx context.Context, ident, marker string, limit int) ([]node.HistoryEvent, error) {
-	uuid, living, err := s.onceNode(ctx, ident)
+	uuid, _, err := s.onceNode(ctx, ident)
 	if err != nil {
 		return nil, err
 	}
-	a := args{"uuid": uuid, "limit": pageLimit(limit), "marker": nil}
-	if marker != "" {
-		if !node.IsHyphenatedUUID(marker) {
-			return nil, fault.New(fault.Invalid, "Expected a UUID but received %s.", words(marker, 64))
-		}
-		a["marker"] = marker
+	seq, ok, err := historyMarker(marker)
+	if err != nil || !ok {
+		return nil, err
 	}
-	events, err := list(ctx, s, "list the whole history of node "+words(ident, 64), livesSQL, a, func(r pgx.Row) (e node.HistoryEvent, err error) {
-		return e, r.Scan(append(eventPlaces(&e), &e.NodeUUID, &e.DeletedAt)...)
-	})
-	if err != nil || !living {
-		return events, err
-	}
-	return s.appendLive(ctx, events, uuid, marker, pageLimit(limit))
+	return list(ctx, s, "list the whole history of node "+words(ident, 64), livesSQL, args{"uuid": uuid, "limit": pageLimit(limit), "marker": seq},
+		func(r pgx.Row) (node.HistoryEvent, error) {
+			of, deletedAt := "", (*time.Time)(nil)
+			e, err := scanEvent(r, &of, &deletedAt)
+			e.NodeUUID, e.DeletedAt = of, deletedAt
+			return e, err
+		})
 }
 
-// The history and the operations of a deleted node are deleted with its row. Operations have no number
+// The history and the operations of a deleted node are deleted with its row, but for events that are still kept for streams: ForgetEvents
+// deletes these later. Operations have no number
 // of their node any more. Those that were accepted before the node was deleted are its own, or of an earlier node of that
 // uuid, which was deleted longer ago.
 const (
@@ -112,9 +109,10 @@ SELECT d.id FROM deleted_nodes d WHERE d.deleted_at < clock_timestamp() - @age *
 
 	forgetSQL = `
 WITH gone AS (DELETE FROM deleted_nodes d WHERE d.id = ANY(@ids) RETURNING d.node_id, d.uuid, d.deleted_at),
-history AS (DELETE FROM node_history h USING gone g WHERE h.node_id = g.node_id),
+history AS (
+	DELETE FROM events h USING gone g, event_feed f WHERE h.node_id = g.node_id AND h.event_type <> '' AND h.seq <= f.swept_through),
 done AS (DELETE FROM operations o USING gone g WHERE o.node_uuid = g.uuid AND o.node_id IS NULL AND o.accepted_at <= g.deleted_at RETURNING o.id)
-DELETE FROM operation_timeline t USING done d WHERE t.operation_id = d.id`
+DELETE FROM events t USING done d, event_feed f WHERE t.operation_id = d.id AND t.operation_seq > 0 AND t.seq <= f.swept_through`
 
 	// forgetAtOnce bounds the work of one reconciliation.
 	forgetAtOnce = 200

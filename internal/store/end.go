@@ -28,7 +28,7 @@ func (r *request) queueEnd(b *pgx.Batch) error {
 	}
 	o.Ask(r.Steer.Ask, r.Steer.By, r.Steer.Reason)
 	o.OnFailure = cmp.Or(r.Steer.OnFailure, o.OnFailure)
-	c := closingTx{fenced: fenced{lockedNode: r.lockedNode, op: o, ok: true}, next: r.next, timeline: r.timeline.entries}
+	c := closingTx{fenced: fenced{lockedNode: r.lockedNode, op: o, ok: true}, next: r.next}
 	c.end = o.EndAbandoned(r.Steer.By, node.Failure{Error: failure(admission.EndNowText(&o))}, r.Defaults)
 	c.Operation = &c.op
 	queueHistory(b, r.ID, r.described(steeringEvent(o.ID, *r.Steer)))

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -17,7 +18,7 @@ const (
 	eventsSQL = `
 SELECT e.seq, e.at, e.type, coalesce(e.node_uuid::text, ''), e.node_name, coalesce(e.operation_id, 0), e.kind, e.cause, e.data
   FROM events e
- WHERE e.seq > @after AND e.seq <= @through
+ WHERE e.seq > @after AND e.seq <= @through AND e.type <> ''
    AND (@node = '' OR e.node_uuid = nullif(@node, '')::uuid)
    AND (@kinds::text[] = '{}' OR e.kind = ANY (@kinds))
    AND (@operations::bigint[] = '{}' OR e.operation_id = ANY (@operations))
@@ -40,15 +41,6 @@ SELECT DISTINCT l.virtualtransaction FROM pg_locks l
 	followEventsSQL = `
 UPDATE event_feed SET followed_until = clock_timestamp() + @lease * interval '1 microsecond'
  WHERE followed_until IS NULL OR followed_until NOT BETWEEN clock_timestamp() + @lease * interval '1 microsecond' / 2 AND clock_timestamp() + @lease * interval '1 microsecond'`
-
-	// The oldest events that are too old or too many, of at most @limit.
-	forgetEventsSQL = `
-WITH oldest AS MATERIALIZED (SELECT e.seq, e.at FROM events e ORDER BY e.seq LIMIT @limit),
-old AS (
-	SELECT max(o.seq) AS seq FROM oldest o
-	 WHERE o.at < clock_timestamp() - @age * interval '1 microsecond' OR o.seq <= (SELECT max(e.seq) FROM events e) - @most),
-feed AS (UPDATE event_feed f SET deleted_through = greatest(f.deleted_through, old.seq) FROM old WHERE old.seq IS NOT NULL)
-DELETE FROM events e USING old WHERE e.seq <= old.seq`
 )
 
 // followLease is how long writers notify after the latest look of somebody who follows.
@@ -68,6 +60,7 @@ func readEvents(ctx context.Context, db batcher, q events.Query) (found []events
 	b.Queue(eventsSQL, eventArgs(q)).Query(collect(&found, scanEvents))
 	b.Queue(deletedEventsSQL).QueryRow(func(r pgx.Row) error { return r.Scan(&deleted) }) // after the events, so that it shows what they lack
 	err = db.SendBatch(ctx, b).Close()
+	found = slices.DeleteFunc(found, func(e events.Event) bool { return e.Seq <= deleted }) // a history or a timeline keeps it, streams do not
 	return found, deleted, mapError("read events", err)
 }
 
@@ -156,24 +149,4 @@ func (f *eventFeed) Wait(ctx context.Context) error {
 func (f *eventFeed) Close() {
 	f.stop()
 	f.store.listener.leave(f.line)
-}
-
-// The bounds of one reconciliation: events deleted by a statement, and statements.
-const (
-	forgetEventsAtOnce = 10_000
-	forgetEventsRounds = 20
-)
-
-// ForgetEvents deletes events that are older than age, and all but the newest of the number most, oldest first and a bounded
-// number at a time. It returns how many it deleted.
-func (s *Store) ForgetEvents(ctx context.Context, age time.Duration, most int) (int, error) {
-	total := 0
-	for range forgetEventsRounds {
-		n, err := s.exec(ctx, "delete old events", forgetEventsSQL, args{"age": micros(age), "most": most, "limit": forgetEventsAtOnce})
-		total += int(n)
-		if err != nil || n < forgetEventsAtOnce {
-			return total, err
-		}
-	}
-	return total, nil
 }

@@ -151,7 +151,7 @@ func ReconcileStatements() map[string]Statement {
 		"begun":     {openRunsSQL, args{"after": int64(0), "limit": 1000}},
 		"owing":     {undosDueSQL, args{"media": int64(120_000_000), "insert": node.InsertMedia, "limit": 10, "timeout": int64(1)}},
 		"asked":     {askedSQL, args{"age": int64(1), "limit": 1000, "timeout": int64(1)}},
-		"stale":     {staleWaitsSQL, args{"timeout": int64(1), "limit": 1000}},
+		"stale":     {staleWaitsSQL, args{"timeout": int64(1), "limit": 1000, "interrupting": node.Interrupting}},
 	}
 }
 

@@ -115,7 +115,7 @@ func (s *Store) AskUndrain(ctx context.Context, hostname string) (*coverage.Cond
 }
 
 const workingSQL = `
-SELECT o.conductor, count(*) FROM operations o WHERE o.ended_at IS NULL AND NOT o.rests AND o.conductor <> '' AND o.phase IN ('running', 'undoing') GROUP BY o.conductor`
+SELECT o.conductor, count(*) FROM operations o WHERE o.ended_at IS NULL AND NOT o.handed_over AND o.conductor <> '' AND o.phase IN ('running', 'undoing') GROUP BY o.conductor`
 
 // Working counts the steps that each conductor runs now, by name.
 func (s *Store) Working(ctx context.Context) (map[string]int, error) {

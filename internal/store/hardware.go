@@ -31,8 +31,8 @@ ON CONFLICT (node_id) DO UPDATE SET inventory = excluded.inventory, plugin_data 
 	before = excluded.before, before_at = excluded.before_at`
 
 	hardwareToldSQL = `
-INSERT INTO events (type, node_uuid, node_name, operation_id, kind, data)
-SELECT 'node.hardware_changed', n.uuid, coalesce(n.name, ''), o.id, coalesce(o.kind, ''), @data
+INSERT INTO events (` + nodeColumns + `, type, operation_id, kind, data)
+SELECT ` + nodeValues + `, 'node.hardware_changed', o.id, coalesce(o.kind, ''), @data
   FROM nodes n LEFT JOIN operations o ON o.id = @operation WHERE n.id = @node`
 )
 

@@ -34,6 +34,8 @@ func TestTheNewest300EventsAreKept(t *testing.T) {
 	for i := range 5 {
 		add(1000 + i)
 	}
+	_, err := s.ForgetEvents(t.Context(), 0, 1_000_000)
+	require.NoError(t, err)
 	all, err := s.History(t.Context(), n.UUID, node.Page{})
 	require.NoError(t, err)
 	require.Len(t, all, store.HistoryKept)

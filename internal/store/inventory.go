@@ -84,7 +84,7 @@ var inspectedNodeSQL = telling{
 }.with(`
 UPDATE nodes SET properties = properties || @properties, boot_mode = coalesce(nullif(@boot_mode, ''), boot_mode),
 	secure_boot = coalesce(@secure_boot, secure_boot), updated_at = clock_timestamp()
- WHERE id = @id RETURNING id, uuid, name, properties`) + ` SELECT FROM r`
+ WHERE id = @id RETURNING id, uuid, name, owner, lessee, properties`) + ` SELECT FROM r`
 
 const notFoundPortsSQL = `
 SELECT count(*) FROM unnest(@addresses::text[]) AS found

@@ -21,7 +21,7 @@ func TestAMassOutageIsWrittenDownInOneTick(t *testing.T) {
 	began := time.Now()
 	tick(t, s, lost, 0)
 	t.Log(lost, "nodes quarantined in", time.Since(began))
-	require.Equal(t, lost, ask[int](t, url, `SELECT count(*) FROM node_history WHERE event LIKE 'quarantined: %' AND event_type = 'quarantine' AND severity = 'ERROR'`))
+	require.Equal(t, lost, ask[int](t, url, `SELECT count(*) FROM events WHERE text LIKE 'quarantined: %' AND event_type = 'quarantine' AND severity = 'ERROR'`))
 	began = time.Now()
 	tick(t, s, 0, 0)
 	t.Log("nothing new:", time.Since(began))

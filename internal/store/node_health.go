@@ -43,7 +43,7 @@ func healthPlaces(h *node.Health) []any { return []any{&h.Status, &h.Reasons, &h
 // get no reading.
 const recordHealthSQL = `
 WITH read AS MATERIALIZED (
-	SELECT n.id, n.uuid, coalesce(n.name, '') AS name, d.status, d.reasons::jsonb, d.since, d.read_at, d.told::jsonb, d.cause, d.wrong
+	SELECT n.id, d.status, d.reasons::jsonb, d.since, d.read_at, d.told::jsonb, d.cause, d.wrong
 	  FROM unnest(@ids::bigint[], @statuses::text[], @reasons::text[], @since::timestamptz[], @read_at::timestamptz[], @told::text[], @causes::text[], @wrong::boolean[])
 		AS d (id, status, reasons, since, read_at, told, cause, wrong) JOIN nodes n ON n.id = d.id ORDER BY n.id),
 written AS (
@@ -52,9 +52,9 @@ written AS (
 	ON CONFLICT (node_id) DO UPDATE SET status = excluded.status, reasons = excluded.reasons, since = excluded.since, read_at = excluded.read_at
 	 WHERE h.read_at < excluded.read_at
 	RETURNING h.node_id)
-INSERT INTO events (type, node_uuid, node_name, cause, data)
-SELECT 'node.health_changed', r.uuid, r.name, r.cause, jsonb_build_object('previous_health', coalesce(b.status, 'unknown'), 'health', r.status, 'health_reasons', r.told)
-  FROM read r JOIN written w ON w.node_id = r.id LEFT JOIN node_health b ON b.node_id = r.id
+INSERT INTO events (` + nodeColumns + `, type, cause, data)
+SELECT ` + nodeValues + `, 'node.health_changed', r.cause, jsonb_build_object('previous_health', coalesce(b.status, 'unknown'), 'health', r.status, 'health_reasons', r.told)
+  FROM read r JOIN written w ON w.node_id = r.id JOIN nodes n ON n.id = r.id LEFT JOIN node_health b ON b.node_id = r.id
  WHERE CASE WHEN b.node_id IS NULL THEN r.wrong ELSE (b.status, b.reasons) IS DISTINCT FROM (r.status, r.reasons) END
  ORDER BY r.id`
 

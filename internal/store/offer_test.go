@@ -121,5 +121,5 @@ func TestAllocationsAndNodesAgreeUnderRandomHistories(t *testing.T) {
 		}
 		require.Zero(t, consistent())
 	}
-	require.Positive(t, ask[int](t, url, `SELECT count(*) FROM node_history WHERE event LIKE 'allocated to %'`))
+	require.Positive(t, ask[int](t, url, `SELECT count(*) FROM events WHERE text LIKE 'allocated to %'`))
 }

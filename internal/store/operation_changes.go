@@ -12,13 +12,13 @@ import (
 )
 
 // This file has every statement that writes the state of an operation: phase, waiting_for and
-// waiting_until, stalled, stalled_at, kept_for and kept_left, paused, orphaned, rests,
+// waiting_until, stalled, stalled_at, kept_for and kept_left, paused, orphaned, handed_over,
 // temporal_pause, step_wait and asked. node.OperationRules says what each event writes, and which phase it
 // leads from and to.
 //
-// Most events lock the row, change the operation in Go, and write it back with writeOperationSQL.
-// Each of the other statements writes one event without reading the row first, because steps are
-// saved often and a claim has to be taken in one statement. A test compares both with the rules.
+// What an event writes is decided in Go: the row is locked and read, changed by the methods of node.Operation, and written. The save of a
+// conductor knows the row, and writes it if nobody has changed it meanwhile (version). beginSQL, fenceSQL, tellWaitSQL, registerSQL
+// and endSQL write without reading, because what they write depends on nothing that they would read.
 
 // A number that is given (@id) was taken from the sequence before.
 var insertOperationSQL = `
@@ -36,9 +36,9 @@ SELECT o.* FROM o`
 
 // acceptedSQL writes the events that the operations o were accepted, and that some of them begin to change the power.
 const acceptedSQL = `told AS (
-	INSERT INTO events (type, node_uuid, node_name, operation_id, kind, data)
-	SELECT t.type, o.node_uuid, o.node_name, o.id, o.kind, jsonb_strip_nulls(t.data)
-	  FROM o CROSS JOIN LATERAL (VALUES
+	INSERT INTO events (type, node_id, node_uuid, node_name, owner, lessee, operation_id, kind, data)
+	SELECT t.type, o.node_id, o.node_uuid, o.node_name, n.owner, n.lessee, o.id, o.kind, jsonb_strip_nulls(t.data)
+	  FROM o JOIN nodes n ON n.id = o.node_id CROSS JOIN LATERAL (VALUES
 		(1, 'operation.accepted', jsonb_build_object('state', o.phase, 'requested_by', nullif(o.requested_by, ''), 'target', nullif(o.target, ''), 'retry_of', o.retry_of::text)),
 		(2, 'baremetal.node.power_set.start', jsonb_build_object('to_power', o.power_target))) AS t (nr, type, data)
 	 WHERE t.nr = 1 OR o.power_target <> '' ORDER BY o.id, t.nr)`
@@ -57,9 +57,8 @@ tried AS (
 	UPDATE nodes n SET owed_tried_at = clock_timestamp(), owed_tries = n.owed_tries + 1 FROM o WHERE n.id = o.node_id),
 ` + acceptedSQL + `,
 history AS (
-	INSERT INTO node_history (node_id, seq, event, event_type, username, operation_id)
-	SELECT o.node_id, 1 + (SELECT coalesce(max(h.seq), 0) FROM node_history h WHERE h.node_id = o.node_id),
-		'undo accepted', @type, @by, o.id
+	INSERT INTO events (node_id, node_uuid, node_name, owner, lessee, operation_id, text, event_type, username)
+	SELECT n.id, n.uuid, coalesce(n.name, ''), n.owner, n.lessee, o.id, 'undo accepted', @type, @by
 	  FROM o JOIN nodes n ON n.id = o.node_id WHERE n.owed_error IS NULL)
 SELECT o.* FROM o ORDER BY o.id`
 
@@ -67,15 +66,15 @@ SELECT o.* FROM o ORDER BY o.id`
 const beginSQL = `
 WITH w AS (
 UPDATE operations o SET run_id = @run, begun_at = coalesce(o.begun_at, clock_timestamp()),
-	phase = CASE o.phase WHEN 'accepted' THEN 'running' ELSE o.phase END
+	phase = CASE o.phase WHEN 'accepted' THEN 'running' ELSE o.phase END, state = CASE o.state WHEN 'accepted' THEN 'running' ELSE o.state END
  WHERE o.id = @id AND o.ended_at IS NULL
    AND (o.run_id IS NULL OR o.run_id = @run) AND o.workflow_suffix = @suffix
-RETURNING o, operation_state(o) AS state),
+RETURNING o.*),
 told AS (
-	INSERT INTO events (type, node_uuid, node_name, operation_id, kind, data)
-	SELECT 'operation.begun', p.node_uuid, p.node_name, p.id, p.kind, jsonb_build_object('state', w.state)
-	  FROM w JOIN operations p ON p.id = @id WHERE p.begun_at IS NULL) -- p = as it was before
-SELECT (w.o).* FROM w`
+	INSERT INTO events (type, node_id, node_uuid, node_name, owner, lessee, operation_id, kind, data)
+	SELECT 'operation.begun', p.node_id, p.node_uuid, p.node_name, n.owner, n.lessee, p.id, p.kind, jsonb_build_object('state', w.state)
+	  FROM w JOIN operations p ON p.id = @id JOIN nodes n ON n.id = p.node_id WHERE p.begun_at IS NULL) -- p = as it was before
+SELECT w.* FROM w`
 
 // renameWorkflowSQL gives the operation's workflow another id, as long as no workflow has begun.
 const renameWorkflowSQL = `
@@ -83,48 +82,39 @@ UPDATE operations o SET workflow_suffix = DEFAULT
  WHERE o.id = @id AND o.begun_at IS NULL AND o.ended_at IS NULL AND o.workflow_suffix = @suffix
 RETURNING o.*`
 
-// Temporal begins nothing that is paused: a first attempt, or any of an activity
-// that was paused, says that the pause is over. Other attempts of an activity that
-// was begun before its workflow was paused go on meanwhile.
-//
-// o is the updated row. The node's columns, and those of the claim before (p) and of its conductor
-// (c), come from the snapshot before the update. That conductor has died of the step if nothing
-// has come of its claim and either another process has registered under its name since, so that
-// registerSQL has noted claim_lost_at, or its process is the newest of its name, has not
-// stopped, and is another one than the process that claims now.
-//
-// It writes the events that another conductor has the operation, and that a pause is over.
-const claimSQL = `
+// takingSQL reads what node.Operation.Take needs, after lockRunSQL has locked the row. database_was_away is only asked if a conductor may
+// have been lost.
+const (
+	lockRunSQL = `SELECT FROM operations o WHERE o.id = @id AND o.run_id = @run AND o.ended_at IS NULL FOR NO KEY UPDATE`
+	takingSQL  = `
+SELECT o.*, clock_timestamp(), coalesce((SELECT c.incarnation FROM conductors c WHERE c.hostname = @conductor), 0),
+	o.claim_started, o.claim_incarnation, o.claim_empty, o.claim_lost_at, coalesce(c.incarnation, 0), c.heartbeat_at, c.stopped_at,
+	CASE WHEN o.usual_until IS NULL THEN interval '0' ELSE outage_time(greatest(o.claimed_at, (
+		SELECT max(greatest((s ->> 'started_at')::timestamptz, (s ->> 'ended_at')::timestamptz)) FROM jsonb_array_elements(o.steps) AS s)), @timeout) END,
+	CASE WHEN o.conductor <> '' AND NOT o.handed_over THEN database_was_away(o.claimed_at) ELSE false END,
+	o.claim_attempt = 0 AND EXISTS (SELECT FROM events e
+		WHERE e.operation_id = o.id AND e.operation_seq > 0 AND e.entry ->> 'what' = @another_run AND e.at >= o.claimed_at)
+  FROM operations o LEFT JOIN conductors c ON c.hostname = o.conductor
+ WHERE o.id = @id AND o.run_id = @run AND o.ended_at IS NULL`
+)
+
+// claimSQL writes the claim of a row that is locked. n, a and r are those of its node.
+var claimSQL = `
 WITH w AS (
-	UPDATE operations SET claim_seq = @seq, conductor = @conductor, orphaned = false,
-		claim_attempt = CASE WHEN (claim_seq, claim_attempt) < (@seq, @attempt) THEN @attempt ELSE claim_attempt + @afterReset END, claim_started = @started,
-		temporal_pause = CASE WHEN claim_seq < @seq OR temporal_pause ->> 'what' = 'activity' THEN NULL ELSE temporal_pause END,
-		claimed_at = clock_timestamp(), claim_empty = true, claim_lost_at = NULL,
-		usual_until = usual_until + outage_time(greatest(claimed_at, (
-			SELECT max(greatest((s ->> 'started_at')::timestamptz, (s ->> 'ended_at')::timestamptz)) FROM jsonb_array_elements(steps) AS s)), @timeout), -- nothing goes on during an outage
-		claim_incarnation = coalesce((SELECT c.incarnation FROM conductors c WHERE c.hostname = @conductor), 0)
-	 WHERE id = @id AND run_id = @run AND ended_at IS NULL
-	   AND ((claim_seq, claim_attempt) < (@seq, @attempt)
-		OR claim_seq = @seq AND claim_started < @started)
-	RETURNING operations AS o, operation_state(operations) AS state),
-o AS (SELECT (w.o).* FROM w),
-told AS (
-	INSERT INTO events (type, node_uuid, node_name, operation_id, kind, data)
-	SELECT t.type, o.node_uuid, o.node_name, o.id, o.kind, jsonb_build_object('state', w.state) || t.data
-	  FROM w, o JOIN operations p ON p.id = o.id CROSS JOIN LATERAL (VALUES
-		(1, 'operation.handed_over', jsonb_build_object('from', p.conductor, 'to', o.conductor), p.conductor NOT IN ('', o.conductor)),
-		(2, 'operation.unpaused', '{}', (p.paused OR p.temporal_pause IS NOT NULL) AND NOT o.paused AND o.temporal_pause IS NULL)) AS t (nr, type, data, happened)
-	 WHERE t.happened ORDER BY t.nr)
+	UPDATE operations SET claim_seq = @seq, claim_attempt = @attempt, claim_started = @started, claimed_at = @claimed_at, conductor = @conductor,
+		claim_incarnation = @incarnation, claim_empty = true, claim_lost_at = NULL, orphaned = @orphaned, temporal_pause = @temporal_pause,
+		usual_until = @usual_until, state = @state, entries = entries + @told_entries
+	 WHERE id = @id
+	RETURNING *),
+o AS (SELECT * FROM w),
+x AS (SELECT * FROM w),` + operationTold("") + `
 SELECT n.*, o.*, a.*, r.*,
-	p.claim_empty AND (p.claim_lost_at IS NOT NULL OR c.incarnation = p.claim_incarnation AND c.stopped_at IS NULL
-		AND (p.conductor, p.claim_incarnation) <> (o.conductor, o.claim_incarnation)) IS TRUE,
-	p.conductor, p.claim_incarnation, p.claimed_at, coalesce(p.claim_lost_at, c.heartbeat_at), p.claim_lost_at IS NOT NULL, p.phase = 'undoing',
 	(SELECT jsonb_object_agg(u.step, jsonb_build_object('ms', u.usual_ms, 'samples', u.samples, 'basis', u.basis)) FROM usual_times(o.model, o.image, @enough) u),
 	q.name, q.conductor, q.repeated, q.left_us, q.answer_within, q.sent
-  FROM o JOIN nodes n ON n.id = o.node_id JOIN operations p ON p.id = o.id
+  FROM o JOIN nodes n ON n.id = o.node_id
   CROSS JOIN LATERAL bmc_request_under_way(o.node_id) q
   CROSS JOIN LATERAL node_relations(n.id, n.allocation_uuid, n.power_read_at) r
-  LEFT JOIN agents a ON a.node_id = n.id LEFT JOIN conductors c ON c.hostname = p.conductor`
+  LEFT JOIN agents a ON a.node_id = n.id`
 
 // fenceSQL raises the claim, so that its holder can't write any more. It returns no row if another
 // attempt has taken the claim since the operation was read.
@@ -133,26 +123,25 @@ UPDATE operations o SET claim_seq = o.claim_seq + 1, claim_attempt = 0
  WHERE o.id = @id AND o.ended_at IS NULL AND claim_held(o, @seq, @attempt)
 RETURNING o.id`
 
-// saveOperation returns the part of a WITH clause that writes a step's progress (node.Operation.Record) under its claim, and its events.
-// from is the row of the node that was locked before, if one was; last is as in operationTold.
+// saveOperation returns the part of a WITH clause that writes a step's progress (node.Operation.Record) under its claim, and its events. It
+// writes nothing if somebody has changed since what was decided by (version). from is the row of the node that was locked before, if
+// one was; last is as in operationTold.
 func saveOperation(from, last string) string {
 	return `
 op AS (
 UPDATE operations o SET
-	steps = coalesce(@steps, o.steps), undo = @undo, phase = coalesce(nullif(@phase, ''), o.phase),
-	waiting_for = @waiting_for, waiting_until = @waiting_until, step_wait = @step_wait,
-	asked = CASE WHEN @clear_ask AND o.asked IN ('unhold', 'power') THEN '' ELSE o.asked END,
-	rests = @rests, usual_until = @usual_until, news = @news, claim_empty = o.claim_empty AND NOT @came, stalled = '', stalled_at = NULL, kept_for = '', kept_left = NULL
+	steps = @steps, undo = @undo, phase = @phase, state = @state, waiting_for = @waiting_for, waiting_until = @waiting_until, step_wait = @step_wait, asked = @asked,
+	handed_over = @handed_over, usual_until = @usual_until, entries = o.entries + @told_entries, claim_empty = o.claim_empty AND NOT @came, stalled = '', stalled_at = NULL, kept_for = '', kept_left = NULL
 ` + from + `
-   AND o.id = @id AND claim_held(o, @seq, @attempt) AND o.ended_at IS NULL
-RETURNING asked_now(o) AS asked, o.node_id AS id, o.node_uuid, o.node_name, o.kind, operation_state(o) AS state),
+   AND o.id = @id AND claim_held(o, @seq, @attempt) AND o.version = @version AND o.ended_at IS NULL
+RETURNING o.node_id AS id, o.node_id, o.node_uuid, o.node_name, o.kind, o.entries, o.state),
 x AS (SELECT * FROM op),` + operationTold(last)
 }
 
 // saveStepsSQL writes a step's progress.
 var saveStepsSQL = `WITH` + saveOperation(` WHERE true`, "") + `,
 ` + saveRequestSQL + `
-SELECT op.asked FROM op`
+SELECT true FROM op`
 
 // saveRequestSQL is the part of a save that writes what is known of the last request to the BMC. The claim of op holds, so
 // nobody else records one.
@@ -163,11 +152,6 @@ const saveRequestSQL = `request AS (
 		repeated = CASE WHEN @request_changed THEN excluded.repeated ELSE q.repeated END,
 		until = CASE WHEN @request_changed THEN excluded.until ELSE q.until END,
 		answer_within = coalesce(nullif(excluded.answer_within, 0), q.answer_within))`
-
-// setUndoSQL writes what is to be undone, and forgets what a step waited for.
-const setUndoSQL = `
-UPDATE operations SET undo = @undo, error = nullif(@error, ''), cause = nullif(@cause, ''), usual_until = NULL, step_wait = NULL
- WHERE id = @id AND run_id = @run AND ended_at IS NULL`
 
 // tellWaitSQL writes what a running step waits for, and nothing else: it locks no row but the operation's.
 const tellWaitSQL = `
@@ -182,7 +166,7 @@ WITH held AS MATERIALIZED (
 	SELECT n.id, n.uuid, coalesce(n.name, '') AS name, n.power_state FROM nodes n JOIN operations o ON o.node_id = n.id
 	 WHERE o.id = @id AND o.ended_at IS NULL FOR NO KEY UPDATE OF n),` +
 	saveOperation(` FROM held WHERE o.node_id = held.id`, `
-	UNION ALL SELECT 'baremetal.node.power_set.end', '', jsonb_build_object('from_power', held.power_state, 'power_state', @power::text)::text, 1000000
+	UNION ALL SELECT 'baremetal.node.power_set.end', '', jsonb_build_object('from_power', held.power_state, 'power_state', @power::text)::text, 0, '', '', 1000000
 	  FROM op JOIN held ON held.id = op.id WHERE @power <> '' AND held.power_state <> @power AND op.kind <> 'power'`) + `,
 forgotten AS (DELETE FROM agents a USING op WHERE @clear_agent AND a.node_id = op.id),
 token AS (DELETE FROM secrets s USING op WHERE @clear_agent AND s.node_id = op.id AND s.name = 'agent_token'),
@@ -202,18 +186,15 @@ written AS (
 		updated_at = clock_timestamp()
 	  FROM op WHERE n.id = op.id),
 ` + saveRequestSQL + `
-SELECT op.asked FROM op`
+SELECT true FROM op`
 
-// handOverStepSQL writes the event of the pause, if there is one.
-const handOverStepSQL = `
+// handOverStepSQL writes to a row that is locked that its conductor has stopped working on the step.
+var handOverStepSQL = `
 WITH op AS (
-UPDATE operations o SET rests = true, claim_empty = false, temporal_pause = coalesce(o.temporal_pause, @pause)
- WHERE o.id = @id AND claim_held(o, @seq, @attempt) AND o.ended_at IS NULL
-RETURNING o.node_id AS id, operation_state(o) AS state),
-told AS (
-	INSERT INTO events (type, node_uuid, node_name, operation_id, kind, data)
-	SELECT 'operation.paused', p.node_uuid, p.node_name, p.id, p.kind, jsonb_build_object('state', op.state, 'paused_by', 'temporal')
-	  FROM op JOIN operations p ON p.id = @id WHERE @pause::jsonb IS NOT NULL AND NOT p.paused AND p.temporal_pause IS NULL), -- p = as it was before
+UPDATE operations o SET handed_over = true, claim_empty = false, temporal_pause = @temporal_pause, state = @state, version = o.version + 1, entries = o.entries + @told_entries
+ WHERE o.id = @id
+RETURNING o.node_id AS id, o.node_id, o.node_uuid, o.node_name, o.kind, o.entries, o.state),
+x AS (SELECT * FROM op),` + operationTold("") + `,
 ` + saveRequestSQL + `
 SELECT FROM op`
 
@@ -242,18 +223,18 @@ RETURNING incarnation),` + contactSQL + `
 SELECT incarnation FROM beat`
 
 var askSQL = operationUpdate(`
-UPDATE operations o SET asked = @ask, asked_by = @by, asked_reason = @reason, asked_power = @power, asked_at = clock_timestamp(),
-	on_failure = coalesce(nullif(@on_failure, ''), o.on_failure)
+UPDATE operations o SET asked = @ask, asked_end = @asked_end, asked_by = @by, asked_reason = @reason, asked_power = @power, asked_at = clock_timestamp(),
+	on_failure = coalesce(nullif(@on_failure, ''), o.on_failure), state = @state, version = o.version + 1, entries = o.entries + @told_entries
  WHERE o.id = @id AND o.ended_at IS NULL`)
 
 // endSQL ends an operation, and notifies who waits for that; @steps null leaves its steps as they are.
 var endSQL = `
 WITH x AS (
-	UPDATE operations o SET phase = 'ended', outcome = @outcome, error = nullif(@error, ''), cause = nullif(@cause, ''), ended_at = clock_timestamp(),
+	UPDATE operations o SET phase = 'ended', state = 'ended', outcome = @outcome, error = nullif(@error, ''), cause = nullif(@cause, ''), ended_at = clock_timestamp(),
 		steps = coalesce(@steps, o.steps), waiting_for = '', waiting_until = NULL, usual_until = NULL, step_wait = NULL, missing_since = NULL,
 		stalled = '', stalled_at = NULL, kept_for = '', kept_left = NULL, paused = false, orphaned = false, temporal_pause = NULL
 	 WHERE o.id = @id AND o.ended_at IS NULL
-	RETURNING o.id, o.node_uuid, o.node_name, o.kind, o.phase AS state),
+	RETURNING o.id, o.node_id, o.node_uuid, o.node_name, o.kind, o.entries, o.phase AS state),
 ended AS (INSERT INTO ended_operations (operation_id) SELECT x.id FROM x ON CONFLICT DO NOTHING),` + operationTold("") + `
 SELECT pg_notify('temper_operation_ended', x.node_uuid::text) FROM x WHERE EXISTS (SELECT FROM event_feed f WHERE f.ends_heard_until > clock_timestamp())`
 
@@ -266,9 +247,10 @@ UPDATE operations o SET run_id = nullif(@run, ''), begun_at = CASE WHEN @run <> 
 	stalled = @stalled, stalled_at = @stalled_at, kept_for = @kept_for, kept_left = @kept_left,
 	paused = @paused, orphaned = @orphaned, temporal_pause = @temporal_pause, conductor_group = @group, driver = @driver,
 	steps = @steps, undo = @undo, decisions = @decisions, error = nullif(@error, ''), cause = nullif(@cause, ''),
-	asked = @asked, asked_by = @asked_by, asked_reason = @asked_reason,
+	asked = @asked, asked_end = @asked_end, asked_by = @asked_by, asked_reason = @asked_reason,
 	asked_at = CASE WHEN @asked = '' THEN NULL WHEN @asked = o.asked THEN o.asked_at ELSE clock_timestamp() END,
-	missing_since = CASE WHEN o.run_id IS DISTINCT FROM nullif(@run, '') THEN NULL ELSE o.missing_since END
+	missing_since = CASE WHEN o.run_id IS DISTINCT FROM nullif(@run, '') THEN NULL ELSE o.missing_since END,
+	state = @state, version = o.version + 1, entries = o.entries + @told_entries
  WHERE o.id = @id`)
 
 // queueWrite queues that o, which was before, is written back, and then read into o.
@@ -279,18 +261,15 @@ func queueWrite(b *pgx.Batch, before, o *node.Operation, came bool) error {
 		decisions = []node.DecisionRecord{}
 	}
 	a := args{
-		"id": o.ID, "run": o.RunID, "seq": o.Claim.Seq, "attempt": o.Claim.Attempt, "came": came, "phase": o.Phase,
+		"id": o.ID, "run": o.RunID, "seq": o.Claim.Seq, "attempt": o.Claim.Attempt, "came": came, "phase": o.Phase, "state": o.State(),
 		"waiting_for": words(o.WaitingFor, maxError), "waiting_until": o.WaitingUntil, "usual_until": o.UsualUntil,
 		"stalled": o.Blocked, "stalled_at": o.BlockedAt, "kept_for": words(o.KeptFor, maxError), "kept_left": o.KeptLeft,
-		"paused": o.Paused, "orphaned": o.Orphaned, "temporal_pause": nil, "step_wait": d.stepWait(o.StepWait), "group": o.Group, "driver": o.Driver,
+		"paused": o.Paused, "orphaned": o.Orphaned, "temporal_pause": d.pause(o.TemporalPause), "step_wait": d.stepWait(o.StepWait), "group": o.Group, "driver": o.Driver,
 		"steps": d.steps(o.Steps), "undo": d.undo(o.Undo), "decisions": d.of(decisions),
 		"error": failure(o.Error), "cause": o.Cause,
-		"asked": o.Asked, "asked_by": words(o.AskedBy, 255), "asked_reason": words(o.AskedReason, maxError),
+		"asked": o.Asked, "asked_end": o.Asked.Ends(), "asked_by": words(o.AskedBy, 255), "asked_reason": words(o.AskedReason, maxError),
 	}
-	if p := o.TemporalPause; p != nil {
-		a["temporal_pause"] = d.of(p)
-	}
-	if err := cmp.Or(d.err, addTold(a, o.Tell(before))); err != nil {
+	if err := cmp.Or(d.err, addOperationTold(a, o.Tell(before))); err != nil {
 		return err
 	}
 	b.Queue(writeOperationSQL, a).QueryRow(func(r pgx.Row) (err error) {
@@ -301,7 +280,9 @@ func queueWrite(b *pgx.Batch, before, o *node.Operation, came bool) error {
 }
 
 const (
-	lockOpenSQL       = `SELECT o.*, clock_timestamp() FROM operations o WHERE o.id = @id AND o.run_id = @run AND o.ended_at IS NULL FOR NO KEY UPDATE`
+	lockOpenSQL = `
+SELECT o.*, clock_timestamp(), (SELECT a.first_heartbeat_at FROM agents a WHERE a.node_id = o.node_id)
+  FROM operations o WHERE o.id = @id AND o.run_id = @run AND o.ended_at IS NULL FOR NO KEY UPDATE`
 	lockOpenByUUIDSQL = `SELECT o.* FROM operations o WHERE o.node_id = (SELECT n.id FROM nodes n WHERE n.uuid = @ident) AND o.ended_at IS NULL FOR NO KEY UPDATE`
 	lockOpenByNameSQL = `SELECT o.* FROM operations o WHERE o.node_id = (SELECT n.id FROM nodes n WHERE n.name = @ident) AND o.ended_at IS NULL FOR NO KEY UPDATE`
 )
@@ -311,10 +292,12 @@ const (
 func (s *Store) change(ctx context.Context, what string, id int64, runID string, edit func(*node.Operation, time.Time) error) (*node.Operation, error) {
 	var o node.Operation
 	var now time.Time
+	var called *time.Time
 	var found bool
 	err := s.inTx(ctx, what, func(b *pgx.Batch) {
 		b.Queue(lockOpenSQL, args{"id": id, "run": runID}).QueryRow(maybe(&found, func(r pgx.Row) (err error) {
-			o, err = scanOperation(r, &now)
+			o, err = scanOperation(r, &now, &called)
+			o.CalledAt = called
 			return err
 		}))
 	}, func(b *pgx.Batch) error {
@@ -339,8 +322,8 @@ func queueAsk(b *pgx.Batch, before node.Operation, st node.Steer, o *node.Operat
 	after := before.Snapshot()
 	after.Ask(st.Ask, st.By, st.Reason)
 	after.AskedPower = st.Power
-	a := args{"id": before.ID, "ask": st.Ask, "by": words(st.By, 255), "reason": words(st.Reason, maxError), "power": st.Power, "on_failure": st.OnFailure}
-	if err := addTold(a, after.Tell(&before)); err != nil {
+	a := args{"id": before.ID, "ask": st.Ask, "asked_end": st.Ask.Ends(), "by": words(st.By, 255), "reason": words(st.Reason, maxError), "power": st.Power, "on_failure": st.OnFailure, "state": after.State()}
+	if err := addOperationTold(a, after.Tell(&before)); err != nil {
 		return err
 	}
 	b.Queue(askSQL, a).QueryRow(func(r pgx.Row) (err error) {

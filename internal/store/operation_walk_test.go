@@ -364,16 +364,6 @@ func (w *walk) decisions(o *node.Operation) {
 	require.Equal(w, waitIsStale(n.Operation, cover), staleWaits, "%+v %+v, after %v", *o, cover, w.log)
 }
 
-// Which asks end an operation is decided in Go and, by two functions of the schema, in SQL.
-func TestSQLDecidesWhichAsksEndAnOperation(t *testing.T) {
-	t.Parallel()
-	_, url := openURL(t)
-	for _, a := range []node.Ask{node.AskNone, node.AskCancel, node.AskAbort, node.AskDelete, node.AskUnhold, node.AskPower, node.AskRest, node.AskPause} {
-		require.Equal(t, a.Ends(), ask[bool](t, url, "SELECT ask_ends($1)", a), a)
-		require.Equal(t, a.Interrupts(), ask[bool](t, url, "SELECT ask_interrupts($1)", a), a)
-	}
-}
-
 // end ends it, after which nothing changes it any more.
 func (w *walk) end() {
 	_, err := w.s.CloseOperation(w.Context(), node.End{Operation: w.want.ID, Outcome: node.Cancelled})

@@ -90,7 +90,7 @@ func operationsQuery(f node.OperationFilter, nodeUUID string) *query {
 	case node.Ended:
 		q.and("o.phase = 'ended'")
 	default:
-		q.and("o.ended_at IS NULL AND operation_state(o) = @state")
+		q.and("o.ended_at IS NULL AND o.state = @state")
 		q.args["state"] = f.Phase
 	}
 	if f.Outcome != "" {

@@ -94,18 +94,11 @@ WITH marked AS (
 	 WHERE n.id = @id AND q.node_id = n.id AND q.need_id <> n.need_id
 	RETURNING q.node_id, 'INFO' AS severity, 'released from quarantine: the node went to another driver, group or interface' AS event)` + manyHistorySQL
 
-	// manyHistorySQL adds the events of marked (node_id, severity, event) to the histories of their nodes, and tells of them. The rows of the
-	// nodes must be locked, because the events of a history are numbered.
-	manyHistorySQL = `,
-told AS (
-	INSERT INTO events (type, node_uuid, node_name, data)
-	SELECT @event, n.uuid, coalesce(n.name, ''), jsonb_build_object('driver', n.driver, 'conductor_group', n.conductor_group)
-	  FROM marked m JOIN nodes n ON n.id = m.node_id ORDER BY n.id),
-last AS MATERIALIZED (
-	SELECT m.node_id, m.severity, m.event, coalesce((SELECT max(h.seq) FROM node_history h WHERE h.node_id = m.node_id), 0) AS seq FROM marked m),
-gone AS (DELETE FROM node_history h USING last WHERE last.seq >= @kept AND h.node_id = last.node_id AND h.seq <= last.seq + 1 - @kept)
-INSERT INTO node_history (node_id, seq, event, event_type, severity)
-SELECT last.node_id, last.seq + 1, last.event, @type, last.severity FROM last`
+	// manyHistorySQL writes the events of marked (node_id, severity, event).
+	manyHistorySQL = `
+INSERT INTO events (` + nodeColumns + `, type, data, text, event_type, severity)
+SELECT ` + nodeValues + `, @event, jsonb_build_object('driver', n.driver, 'conductor_group', n.conductor_group), m.event, @type, m.severity
+  FROM marked m JOIN nodes n ON n.id = m.node_id ORDER BY n.id`
 )
 
 // Quarantine records which nodes have gone into quarantine since it was called last, and which were
@@ -133,20 +126,20 @@ func (s *Store) Quarantine(ctx context.Context) (coverage.QuarantineTick, error)
 	until := time.Now().Add(quarantineTime)
 	if len(needs) > 0 {
 		t.Quarantined, err = s.someNodes(ctx, "quarantine nodes", until, toQuarantineSQL, args{"needs": needs}, quarantineSQL, args{
-			"needs": needs, "reasons": reasons, "kept": HistoryKept, "type": node.HistoryQuarantine, "event": nodeQuarantined,
+			"needs": needs, "reasons": reasons, "type": node.HistoryQuarantine, "event": nodeQuarantined,
 		})
 		if err != nil {
 			return t, err
 		}
 	}
 	t.Released, err = s.someNodes(ctx, "release nodes from quarantine", until, toReleaseSQL, args{}, releaseSQL, args{
-		"kept": HistoryKept, "type": node.HistoryQuarantine, "event": nodeReleased,
+		"type": node.HistoryQuarantine, "event": nodeReleased,
 	})
 	return t, err
 }
 
 // lockNodesSQL locks nodes. It is sent before the statement that writes, so that that one sees the
-// histories as they are when the rows are locked. Rows that other transactions have locked are left
+// nodes as they are when the rows are locked. Rows that other transactions have locked are left
 // for the next tick.
 const lockNodesSQL = `SELECT n.id FROM nodes n WHERE n.id = ANY (@ids) ORDER BY n.id FOR NO KEY UPDATE OF n SKIP LOCKED`
 

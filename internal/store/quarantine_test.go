@@ -175,7 +175,7 @@ func TestQuarantinesAreWrittenDownOnce(t *testing.T) {
 	tick(t, s, 0, 0)
 	require.NoError(t, s.StopConductor(t.Context(), "c1", i))
 	tick(t, s, 2, 0)
-	writes := `SELECT pg_stat_get_xact_tuples_updated('needs'::regclass) + (SELECT count(*) FROM quarantines) + (SELECT count(*) FROM node_history)`
+	writes := `SELECT pg_stat_get_xact_tuples_updated('needs'::regclass) + (SELECT count(*) FROM quarantines) + (SELECT count(*) FROM events)`
 	before := ask[int64](t, url, writes)
 	tick(t, s, 0, 0)
 	require.Equal(t, before, ask[int64](t, url, writes), "what has not changed is not written")

@@ -61,7 +61,7 @@ SELECT o.* FROM operations o
 			AND (s.step ->> 'attempts')::int <= 1 AND NOT s.step ? 'issued' AND NOT s.step ? 'phase'
 		  FROM jsonb_array_elements(o.steps) WITH ORDINALITY AS s (step, place)
 		 WHERE s.step ->> 'state' NOT IN ('done', 'skipped') ORDER BY s.place LIMIT 1), true))
-   AND (o.stalled = '' OR ask_ends(o.asked) OR o.stalled IN ('maintenance', 'deaths') AND o.asked = 'power')
+   AND (o.stalled = '' OR o.asked_end OR o.stalled IN ('maintenance', 'deaths') AND o.asked = 'power')
  ORDER BY o.asked_at LIMIT @limit`
 
 // Asked returns the open operations that were asked for something more than askedFor ago, and that

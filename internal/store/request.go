@@ -35,7 +35,6 @@ func (s *Store) RequestOnce(ctx context.Context, ident string, once node.Idempot
 	err = s.inTx(ctx, "request to node "+words(ident, 64), func(b *pgx.Batch) {
 		r.queueLock(b, ident)
 		before.queue(b, ident, once)
-		r.timeline.queue(b, ident)
 		b.Queue(nextOperationSQL).QueryRow(func(row pgx.Row) error { return row.Scan(&r.next) })
 	}, func(b *pgx.Batch) error {
 		if !r.found() {
@@ -87,11 +86,10 @@ type request struct {
 	*node.Request
 	store *Store
 
-	next     int64           // number of the operation, if one is opened
-	held     *node.Operation // the open operation before it
-	timeline openTimeline    // of held
-	moved    node.Transition
-	out      *node.Operation
+	next  int64           // number of the operation, if one is opened
+	held  *node.Operation // the open operation before it
+	moved node.Transition
+	out   *node.Operation
 }
 
 func (r *request) queue(b *pgx.Batch) error {

@@ -10,17 +10,40 @@ import (
 
 // SaveSteps writes what a step did, and tells what is asked now. fault.Lost when
 // the claim is not the newest, fault.NotAllowed when p.Move does not fit the state
-// that the node is in; nothing is written then.
+// that the node is in; nothing is written then. p.Known, if it is not nil, is the operation as its conductor knows its row, and
+// becomes what the row is now.
 //
-// Most saves move no node. They are one statement.
-func (s *Store) SaveSteps(ctx context.Context, id int64, c node.Claim, p node.Progress) (ask node.Ask, err error) {
-	sql, a, err := saveStatement(id, c, p)
+// Most saves move no node, and nobody else changes the operation meanwhile. They are one statement. If somebody has, what follows from p is
+// decided anew under the locks of node and operation.
+func (s *Store) SaveSteps(ctx context.Context, id int64, c node.Claim, p node.Progress) (node.Ask, error) {
+	after, saved, err := s.saveKnown(ctx, c, p)
+	if err == nil && !saved {
+		after, err = s.saveLocked(ctx, id, c, p)
+	}
 	if err != nil {
 		return "", err
 	}
-	scan := func(r pgx.Row) error { return r.Scan(&ask) }
-	if p.Move != "" {
-		err = s.inClaim(ctx, "save steps", id, c, func(f *fenced, b *pgx.Batch) error {
+	if p.Known != nil {
+		*p.Known = after.KeepClaimed(p.Known)
+	}
+	return after.PendingAsk(), nil
+}
+
+// saveKnown saves if p.Known is what the operation is.
+func (s *Store) saveKnown(ctx context.Context, c node.Claim, p node.Progress) (after node.Operation, saved bool, err error) {
+	if p.Known == nil || p.Move != "" {
+		return after, false, nil
+	}
+	sql, a, after, err := saveStatement(p.Known, c, p)
+	if err == nil {
+		saved, err = s.one(ctx, "save steps", sql, a, func(r pgx.Row) error { return r.Scan(nil) })
+	}
+	return after, saved, err
+}
+
+func (s *Store) saveLocked(ctx context.Context, id int64, c node.Claim, p node.Progress) (after node.Operation, err error) {
+	err = s.inClaim(ctx, "save steps", id, c, func(f *fenced, b *pgx.Batch) error {
+		if p.Move != "" {
 			t, err := node.Move(&f.Node, p.Move)
 			if err != nil {
 				return err
@@ -29,48 +52,45 @@ func (s *Store) SaveSteps(ctx context.Context, id int64, c node.Claim, p node.Pr
 			if err := f.queueState(b); err != nil {
 				return err
 			}
-			b.Queue(sql, a).QueryRow(scan)
-			return nil
-		})
-		return ask, err
-	}
-	found, err := s.one(ctx, "save steps", sql, a, scan)
-	if err == nil && !found {
-		err = lost(id, c)
-	}
-	return ask, err
+		}
+		var sql string
+		var a args
+		if sql, a, after, err = saveStatement(&f.op, c, p); err == nil {
+			b.Queue(sql, a).QueryRow(func(r pgx.Row) error { return r.Scan(nil) })
+		}
+		return err
+	})
+	return after, err
 }
 
 func touchesNode(p node.Progress) bool {
 	return p.Power != "" || p.BootMode != "" || p.LastError != "" || len(p.Internal) > 0 || p.ClearAgent || len(p.OwedDone) > 0 || p.Refused || p.ClearAsk
 }
 
-// saveStatement returns the statement that writes p, and its arguments. p.Move is
+// saveStatement returns the statement that writes what p changes in the operation known, its arguments, and what the operation is then. p.Move is
 // not written by it.
-func saveStatement(id int64, c node.Claim, p node.Progress) (sql string, a args, err error) {
+func saveStatement(known *node.Operation, c node.Claim, p node.Progress) (sql string, a args, after node.Operation, err error) {
+	after = known.Snapshot()
+	if err := after.Record(p); err != nil {
+		return "", nil, after, err
+	}
 	var d dicts
 	sql, a = saveStepsSQL, args{
-		"id": id, "seq": c.Seq, "attempt": c.Attempt, "undo": d.undo(p.Undo), "phase": p.Phase,
-		"waiting_for": words(p.WaitingFor, maxError), "waiting_until": p.WaitingUntil, "usual_until": p.UsualUntil, "clear_ask": p.ClearAsk, "steps": nil, "rests": p.Rests, "came": p.Came,
-		"step_wait": d.stepWait(p.StepWait), "news": nil,
+		"id": known.ID, "seq": c.Seq, "attempt": c.Attempt, "version": known.Version, "phase": after.Phase, "state": after.State(),
+		"steps": d.steps(after.Steps), "undo": d.undo(after.Undo), "handed_over": after.Rests, "came": p.Came, "asked": after.Asked,
+		"waiting_for": words(after.WaitingFor, maxError), "waiting_until": after.WaitingUntil, "usual_until": after.UsualUntil, "step_wait": d.stepWait(after.StepWait),
 	}
 	addRequest(a, p)
-	if err := addTold(a, p.Told); err != nil {
-		return "", nil, err
-	}
-	if len(p.News) > 0 {
-		a["news"] = d.of(newsOf(p.News))
-	}
-	if p.Steps != nil {
-		a["steps"] = d.steps(p.Steps)
+	if err := addOperationTold(a, after.TellSave(*known, p.News)); err != nil {
+		return "", nil, after, err
 	}
 	if touchesNode(p) {
 		sql = saveNodeSQL
-		a["clear_agent"], a["settled"], a["refused"] = p.ClearAgent, settledArg(p.OwedDone), p.Refused
+		a["clear_agent"], a["settled"], a["refused"], a["clear_ask"] = p.ClearAgent, settledArg(p.OwedDone), p.Refused, p.ClearAsk
 		a["power_age"] = micros(max(p.PowerAge, 0))
 		a["power"], a["boot_mode"], a["internal"], a["last_error"] = p.Power, p.BootMode, d.dict(p.Internal), failure(p.LastError)
 	}
-	return sql, a, d.err
+	return sql, a, after.Snapshot(), d.err
 }
 
 // settledArg is never null, which would make everything it is taken from null.

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -8,6 +9,7 @@ import (
 
 	"go.temper.dev/temper/internal/events"
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/mask"
 	"go.temper.dev/temper/internal/node"
 )
 
@@ -24,7 +26,13 @@ type telling struct {
 const (
 	ofNode     = " JOIN nodes n ON n.id = r.node_id"
 	ofAnyNode  = " LEFT JOIN nodes n ON n.id = r.node_id"
-	ofThatNode = " CROSS JOIN LATERAL (SELECT r.uuid, r.name) n" // r is the node
+	ofThatNode = " CROSS JOIN LATERAL (SELECT r.id, r.uuid, r.name, r.owner, r.lessee) n" // r is the node
+)
+
+// The columns of an event that say which node it is about, and what they are for the node n.
+const (
+	nodeColumns = "node_id, node_uuid, node_name, owner, lessee"
+	nodeValues  = "n.id, n.uuid, coalesce(n.name, ''), n.owner, n.lessee"
 )
 
 // told returns the part of a WITH clause that writes the events of the rows r.
@@ -37,7 +45,7 @@ func (t telling) insert(table string) string {
 	}
 	columns, values := "type, data", fmt.Sprintf("%s, jsonb_strip_nulls(jsonb_build_object(%s))", t.eventType, t.data)
 	if t.of != "" {
-		columns, values = columns+", node_uuid, node_name", values+", n.uuid, coalesce(n.name, '')"
+		columns, values = columns+", "+nodeColumns, values+", "+nodeValues
 	}
 	return "INSERT INTO events (" + columns + ") SELECT " + values + " FROM " + table + t.of + t.where
 }
@@ -48,7 +56,7 @@ func (t telling) with(write string) string { return "WITH r AS (" + write + "), 
 // nodeUpdate completes an UPDATE of the row of one locked node, which has no RETURNING, so that the same statement writes the events
 // of the change (lockedNode.queueUpdate). It returns these columns.
 func nodeUpdate(update string, returning ...string) string {
-	columns := strings.Join(append([]string{"uuid", "name"}, returning...), ", ")
+	columns := strings.Join(append([]string{"id", "uuid", "name", "owner", "lessee"}, returning...), ", ")
 	selected := ""
 	for i, c := range returning {
 		if i > 0 {
@@ -58,9 +66,9 @@ func nodeUpdate(update string, returning ...string) string {
 	}
 	return "WITH r AS (" + update + " RETURNING " + columns + `),
 told AS (
-	INSERT INTO events (type, node_uuid, node_name, operation_id, kind, cause, data)
-	SELECT t.type, r.uuid, coalesce(r.name, ''), nullif(@told_operation::bigint, 0), @told_kind, t.cause, t.data::jsonb
-	  FROM r, unnest(@told_types::text[], @told_causes::text[], @told_data::text[]) WITH ORDINALITY AS t (type, cause, data, nr) ORDER BY t.nr)
+	INSERT INTO events (` + nodeColumns + `, type, operation_id, kind, cause, data)
+	SELECT ` + nodeValues + `, t.type, nullif(@told_operation::bigint, 0), @told_kind, t.cause, t.data::jsonb
+	  FROM r n, unnest(@told_types::text[], @told_causes::text[], @told_data::text[]) WITH ORDINALITY AS t (type, cause, data, nr) ORDER BY t.nr)
 SELECT` + selected + " FROM r"
 }
 
@@ -76,24 +84,28 @@ func (l *lockedNode) queueUpdate(b *pgx.Batch, sql string, a args, fields ...str
 	return b.Queue(sql, a), err
 }
 
-// operationTold returns the part of a WITH clause that writes the events of one operation (addTold), whose row is x: node_uuid, node_name, kind,
-// and the state that clients see. last is a SELECT of one more event, with the columns of t.
+// operationTold returns the part of a WITH clause that writes the events of one operation (addOperationTold), whose row is x: node_id, node_uuid,
+// node_name, kind, entries, and the state that clients see. Whoever writes the row adds @told_entries to its entries. last is a SELECT of one
+// more event, with the columns of t.
 func operationTold(last string) string {
 	return `
 told AS (
-	INSERT INTO events (type, node_uuid, node_name, operation_id, kind, cause, data)
-	SELECT t.type, x.node_uuid, x.node_name, @id, x.kind, t.cause,
-		CASE WHEN starts_with(t.type, 'operation.') THEN jsonb_build_object('state', x.state) ELSE '{}' END || t.data::jsonb
-	  FROM x, (SELECT u.* FROM unnest(@told_types::text[], @told_causes::text[], @told_data::text[]) WITH ORDINALITY AS u` + last + `) AS t (type, cause, data, nr)
+	INSERT INTO events (node_id, node_uuid, node_name, owner, lessee, operation_id, kind, type, cause, data, operation_seq, entry, event_type)
+	SELECT x.node_id, x.node_uuid, x.node_name, n.owner, n.lessee, @id, x.kind, t.type, t.cause,
+		CASE WHEN starts_with(t.type, 'operation.') THEN jsonb_build_object('state', x.state) ELSE '{}' END || t.data::jsonb,
+		CASE WHEN t.number > 0 THEN x.entries - @told_entries + t.number ELSE 0 END, nullif(t.entry, '')::jsonb, t.event_type
+	  FROM x LEFT JOIN nodes n ON n.id = x.node_id, (
+		SELECT u.* FROM unnest(@told_types::text[], @told_causes::text[], @told_data::text[], @told_numbers::integer[], @told_lines::text[], @told_history::text[])
+			WITH ORDINALITY AS u` + last + `) AS t (type, cause, data, number, entry, event_type, nr)
 	 ORDER BY t.nr)`
 }
 
 // operationUpdate completes an UPDATE of one row o of operations, which has no RETURNING. It returns the row.
 func operationUpdate(update string) string {
 	return `
-WITH w AS (` + update + ` RETURNING o, operation_state(o) AS state),
-x AS (SELECT (w.o).node_uuid, (w.o).node_name, (w.o).kind, w.state FROM w),` + operationTold("") + `
-SELECT (w.o).* FROM w`
+WITH w AS (` + update + ` RETURNING o.*),
+x AS (SELECT * FROM w),` + operationTold("") + `
+SELECT w.* FROM w`
 }
 
 // addTold adds the events that a statement writes to its arguments. Their texts may come from hardware, so they are masked and bounded as
@@ -107,10 +119,30 @@ func addTold(a args, told []node.Told) error {
 				e.Data[field] = failure(text)
 			}
 		}
-		types, causes, data = append(types, e.Type), append(causes, e.Cause), append(data, string(d.of(e.Data)))
+		types, causes, data = append(types, e.Type), append(causes, e.Cause), append(data, string(d.dict(e.Data)))
 	}
 	a["told_types"], a["told_causes"], a["told_data"] = types, causes, data
 	return d.err
+}
+
+// addOperationTold is addTold for the events of an operation (operationTold), which may be entries of its timeline, too.
+func addOperationTold(a args, told []node.Told) error {
+	numbers, lines, history := make([]int, len(told)), make([]string, len(told)), make([]string, len(told))
+	var d dicts
+	entries := 0
+	for i, e := range told {
+		if e.Entry == nil {
+			continue
+		}
+		entry := *e.Entry
+		entry.Words = words(mask.URLs(entry.Words), node.MaxNews)
+		numbers[i], lines[i] = entry.Seq, string(d.of(entry))
+		if entries++; entry.Historic() {
+			history[i] = node.HistoryProgress
+		}
+	}
+	a["told_entries"], a["told_numbers"], a["told_lines"], a["told_history"] = entries, numbers, lines, history
+	return cmp.Or(d.err, addTold(a, told))
 }
 
 // ofType returns the SQL of a type. It has to be one of those that are documented.

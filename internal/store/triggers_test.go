@@ -20,7 +20,6 @@ var triggers = map[string]string{
 	"nodes.ring_gone":               "the same; it also keeps what is told of a deleted node",
 	"nodes.ring_moved":              "the same",
 	"events.events_written":         "notifies who follows the events",
-	"operations.operation_told":     "writes the timeline of an operation; Go is to do that",
 }
 
 func TestEveryTriggerHasAReason(t *testing.T) {

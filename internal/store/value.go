@@ -99,6 +99,13 @@ func (d *dicts) steps(steps []node.Step) json.RawMessage {
 }
 
 // stepWait is never longer than a few hundred bytes: it is written again and again.
+func (d *dicts) pause(p *node.Pause) any {
+	if p == nil {
+		return nil
+	}
+	return d.of(p)
+}
+
 func (d *dicts) stepWait(w *node.Wait) any {
 	if w == nil {
 		return nil

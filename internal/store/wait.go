@@ -108,7 +108,7 @@ func (l *lockedNode) queueHeld(b *pgx.Batch, held *node.Operation, maintained bo
 const staleWaitsSQL = `
 WITH covered AS MATERIALIZED (SELECT * FROM covered_needs(@timeout))
 SELECT o.* FROM operations o JOIN nodes n ON n.id = o.node_id
- WHERE o.ended_at IS NULL AND o.begun_at IS NOT NULL AND o.phase = 'waiting' AND o.temporal_pause IS NULL AND NOT ask_interrupts(o.asked)
+ WHERE o.ended_at IS NULL AND o.begun_at IS NOT NULL AND o.phase = 'waiting' AND o.temporal_pause IS NULL AND NOT o.asked = ANY (@interrupting)
    AND (o.stalled <> CASE WHEN o.paused THEN 'maintenance' WHEN NOT n.need_id IN (SELECT k.id FROM covered k) THEN 'conductor' WHEN o.stalled = 'deaths' THEN 'deaths' ELSE '' END
 	OR o.paused AND o.conductor <> ''
 	   AND EXISTS (SELECT FROM jsonb_array_elements(o.steps) AS s WHERE s ? 'started_at')
@@ -120,5 +120,5 @@ SELECT o.* FROM operations o JOIN nodes n ON n.id = o.node_id
 // conductor is back or gone, maintenance has ended, or the conductor has died during maintenance.
 func (s *Store) StaleWaits(ctx context.Context) ([]node.Operation, error) {
 	return list(ctx, s, "list operations whose wait is over", staleWaitsSQL,
-		args{"timeout": micros(s.conductorTimeout), "limit": node.MaxLimit}, eachOperation())
+		args{"timeout": micros(s.conductorTimeout), "limit": node.MaxLimit, "interrupting": node.Interrupting}, eachOperation())
 }

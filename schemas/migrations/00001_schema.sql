@@ -302,22 +302,6 @@ CREATE TABLE node_inventory (
 );
 COMMENT ON TABLE node_inventory IS 'What the latest inspection of a node found.';
 
--- There is no foreign key, because the history of a deleted node is kept. Whoever writes a row holds the lock of the node's row.
-CREATE TABLE node_history (
-    node_id      bigint      NOT NULL,
-    seq          bigint      NOT NULL, -- the number of the event among those of its node, by which the oldest events are found and deleted together
-    uuid         uuid        NOT NULL DEFAULT gen_random_uuid(),
-    created_at   timestamptz NOT NULL DEFAULT clock_timestamp(),
-    event        text        NOT NULL,
-    event_type   text        NOT NULL,
-    severity     text        NOT NULL DEFAULT 'INFO',
-    conductor    text        NOT NULL DEFAULT '',
-    username     text        NOT NULL DEFAULT '',
-    operation_id bigint,
-    PRIMARY KEY (node_id, seq)
-);
-COMMENT ON TABLE node_history IS 'The latest 300 events of each node.';
-
 CREATE TABLE deleted_nodes (
     id              bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     node_id         bigint      NOT NULL UNIQUE, -- of its history
@@ -346,6 +330,8 @@ CREATE TABLE operations (
     kind              text        NOT NULL CHECK (kind IN ('manage', 'provide', 'clean', 'inspect', 'deploy', 'rebuild', 'undeploy', 'rescue', 'unrescue', 'power', 'boot_device', 'nmi', 'vendor_passthru', 'undo')),
     -- What a phase means, and what leads from one to another, is in docs/operation-states.md.
     phase             text        NOT NULL CHECK (phase IN ('accepted', 'running', 'waiting', 'holding', 'undoing', 'ended')),
+    state             text        NOT NULL DEFAULT 'accepted', -- as clients see it (node.Operation.State)
+    version           bigint      NOT NULL DEFAULT 0,  -- grows whenever anybody but the save of a conductor changes what the save decides by
     outcome           text        CHECK (outcome IN ('succeeded', 'failed', 'cancelled')),
     error             text,                            -- why it failed or was ended, or what it holds or is undone for
     cause             text,                            -- the same as a code (package fault)
@@ -375,7 +361,7 @@ CREATE TABLE operations (
     claim_incarnation bigint      NOT NULL DEFAULT 0,  -- the conductor's process
     claim_empty       boolean     NOT NULL DEFAULT false, -- nothing was written under it yet: no progress, no failure, no hand-over. If the process dies now, the step may be the cause
     claim_lost_at     timestamptz,                     -- the last heartbeat of that process, if another one has its name now
-    rests             boolean     NOT NULL DEFAULT false, -- the conductor has recorded that it stopped working on the step, so that another one may continue at once
+    handed_over       boolean     NOT NULL DEFAULT false, -- the conductor has recorded that it stopped working on the step, so that another one may continue at once
     -- What it waits for.
     waiting_for       text        NOT NULL DEFAULT '',
     waiting_until     timestamptz,
@@ -391,6 +377,7 @@ CREATE TABLE operations (
     step_wait         jsonb,                           -- what its running step waits for, as it was seen last (node.Wait)
     -- What somebody wants of it.
     asked             text        NOT NULL DEFAULT '' CHECK (asked IN ('', 'cancel', 'abort', 'delete', 'unhold', 'power')),
+    asked_end         boolean     NOT NULL DEFAULT false, -- asked is for its end (node.Ask.Ends)
     asked_by          text        NOT NULL DEFAULT '',
     asked_reason      text        NOT NULL DEFAULT '',
     asked_power       text        NOT NULL DEFAULT '',
@@ -399,9 +386,7 @@ CREATE TABLE operations (
     model             text        NOT NULL DEFAULT '', -- of its node, as node_model() gives it
     image             text        NOT NULL DEFAULT '', -- which image its node has, as image_key() gives it; '' = none
     usual_until       timestamptz,                     -- until then its current step usually has ended; null = not known
-    -- Its timeline, which the trigger operation_told writes.
-    told              integer     NOT NULL DEFAULT 0,  -- how many entries it has got
-    news              jsonb,                           -- what a statement adds to it besides: [{what, step, words}, ...]. The trigger takes it, so that it is null in every row
+    entries           integer     NOT NULL DEFAULT 0,  -- how many entries its timeline has got (events.operation_seq)
     -- Undos of a node that failed one after the other with the same cause. In lists the last one stands for all.
     repeats           bigint      NOT NULL DEFAULT 0,  -- how many there were before it,
     repeats_since     timestamptz,                     -- when the first of them was accepted,
@@ -444,23 +429,6 @@ CREATE INDEX operations_by_outcome ON operations (outcome, id) WHERE outcome IS 
 CREATE INDEX operations_by_cause   ON operations (cause, id) WHERE cause IS NOT NULL;
 -- Operations whose error says that an undo is still owed. The error is changed when the undo is done or waived.
 CREATE INDEX operations_left       ON operations (node_uuid) WHERE error LIKE '%; what it left is still to be undone: %';
-
--- There is no foreign key, because whoever writes an entry has just written the operation. What the operation's row says already
--- (accepted, the latest run of each step, the end) has no entry.
-CREATE TABLE operation_timeline (
-    operation_id bigint      NOT NULL,
-    seq          integer     NOT NULL,                 -- in the middle of a long timeline some are missing, because they were deleted
-    at           timestamptz NOT NULL,
-    what         text        NOT NULL,                 -- node.TimelineWhat
-    step         text        NOT NULL DEFAULT '',
-    conductor    text        NOT NULL DEFAULT '',
-    former       text        NOT NULL DEFAULT '',      -- of a hand-over: the conductor before
-    since        timestamptz,                          -- of a hand-over: the last sign of the conductor before; of the end of a wait: its beginning
-    by_user      text        NOT NULL DEFAULT '',
-    words        text        NOT NULL DEFAULT '' CHECK (octet_length(words) <= 1024),
-    PRIMARY KEY (operation_id, seq)
-);
-COMMENT ON TABLE operation_timeline IS 'What happened to an operation between its beginning and its end: the first 50 entries and the latest 150.';
 
 CREATE TABLE ended_operations (
     operation_id bigint PRIMARY KEY
@@ -928,22 +896,6 @@ CREATE FUNCTION asked_now(o operations) RETURNS text LANGUAGE sql IMMUTABLE AS $
     SELECT CASE WHEN o.asked <> '' THEN o.asked WHEN o.temporal_pause ->> 'what' = 'workflow' THEN 'rest' WHEN o.paused THEN 'pause' ELSE '' END
 $$;
 
--- Reports whether this request asks for the end of an operation. The same rule in Go is node.Ask.Ends; a test compares the two.
-CREATE FUNCTION ask_ends(asked text) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
-    SELECT asked IN ('cancel', 'abort', 'delete')
-$$;
-
--- Returns the state of an operation. The same rule in Go is node.Operation.State; a test compares the two.
-CREATE FUNCTION operation_state(o operations) RETURNS text LANGUAGE sql IMMUTABLE AS $$
-    SELECT CASE WHEN o.temporal_pause IS NOT NULL OR o.stalled = 'maintenance' THEN 'paused'
-        WHEN o.phase = 'undoing' AND ask_ends(o.asked) AND o.cause IS NULL THEN 'cancelling' ELSE o.phase END
-$$;
-
--- Reports whether this request ends the running step at once, instead of after it. The same rule in Go is node.Ask.Interrupts.
-CREATE FUNCTION ask_interrupts(asked text) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
-    SELECT asked IN ('cancel', 'delete')
-$$;
-
 -- Reports whether the current step of an open operation takes longer than such steps usually do, or gets no further. The same rule in Go is
 -- node.Operation.PastUsual.
 CREATE FUNCTION operation_past_usual(o operations) RETURNS boolean LANGUAGE sql VOLATILE AS $$
@@ -1117,117 +1069,12 @@ BEGIN
     RETURN NEW;
 END $$;
 
--- Returns an entry of the timeline of an operation, which gets its number when it is written.
-CREATE FUNCTION timeline_entry(what text, step text DEFAULT '', conductor text DEFAULT '', former text DEFAULT '',
-    since timestamptz DEFAULT NULL, by_user text DEFAULT '', words text DEFAULT '', at timestamptz DEFAULT NULL) RETURNS operation_timeline LANGUAGE sql VOLATILE AS $$
-    SELECT ROW(0, 0, coalesce(at, clock_timestamp()), what, coalesce(step, ''), conductor, former, since, by_user, left(coalesce(words, ''), 256))::operation_timeline
-$$;
-
--- Reports whether another run of its workflow got the operation after o was claimed, which ends that claim. Its conductor was not lost.
-CREATE FUNCTION operation_left_by_run(o operations) RETURNS boolean LANGUAGE sql STABLE AS $$
-    SELECT o.claim_attempt = 0 AND EXISTS (SELECT FROM operation_timeline t WHERE t.operation_id = o.id AND t.what = 'another run' AND t.at >= o.claimed_at)
-$$;
-
 -- Reports whether the database was away since then and until a moment ago, so that conductors could not record that they stopped
 -- working on a step.
 CREATE FUNCTION database_was_away(since timestamptz) RETURNS boolean LANGUAGE sql VOLATILE AS $$
     SELECT EXISTS (SELECT FROM outages x WHERE x.part = 'postgresql' AND x.until_at > greatest(since, clock_timestamp() - interval '30 seconds'))
         OR EXISTS (SELECT FROM witness w WHERE in_witness_gap(w.seen_at, witness_longest_gap()) AND w.seen_at > since - witness_longest_gap())
 $$;
-
--- Adds to the timeline of an operation what an update of its row has changed: who works on it, what it waits for, what was asked and
--- decided. A conductor that stops working on a step or an undo in good order records that (rests): it was cancelled, stopped, paused or
--- reset, or its try has failed. If it has not, and another process claims the operation, the step was taken over from a conductor that
--- was lost. A timeline keeps its first 50 entries and the latest 150. All entries are written by one statement.
-CREATE FUNCTION operation_told() RETURNS trigger LANGUAGE plpgsql AS $$
-DECLARE
-    entries operation_timeline[] := '{}';
-    running text;
-    former  conductors;
-    called  timestamptz;
-    one     jsonb;
-BEGIN
-    IF NEW.ended_at IS NOT NULL OR NEW.news IS NULL AND NEW.claimed_at IS NOT DISTINCT FROM OLD.claimed_at AND (NOT NEW.rests OR OLD.rests) AND NEW.stalled = OLD.stalled
-        AND NEW.phase = OLD.phase AND NEW.asked = OLD.asked AND NEW.decisions = OLD.decisions
-        AND NEW.temporal_pause IS NOT DISTINCT FROM OLD.temporal_pause AND NEW.run_id IS NOT DISTINCT FROM OLD.run_id THEN
-        RETURN NEW;
-    END IF;
-    IF NEW.news IS NOT NULL THEN
-        FOR one IN SELECT v FROM jsonb_array_elements(NEW.news) v LOOP
-            entries := entries || timeline_entry(one ->> 'what', one ->> 'step', NEW.conductor, words => one ->> 'words');
-        END LOOP;
-    END IF;
-    IF NEW.rests AND NOT OLD.rests AND NEW.phase <> 'undoing' AND NEW.news IS NULL AND NEW.temporal_pause IS NULL THEN
-        entries := entries || timeline_entry('stopped', conductor => NEW.conductor);
-    END IF;
-    NEW.news := NULL;
-    IF NEW.claimed_at IS DISTINCT FROM OLD.claimed_at THEN
-        IF OLD.phase <> 'undoing' THEN
-            SELECT (s ->> 'interface') || '.' || (s ->> 'step') INTO running FROM jsonb_array_elements(OLD.steps) s WHERE s ->> 'state' = 'running' LIMIT 1;
-        END IF;
-        IF OLD.conductor = '' THEN
-            entries := entries || timeline_entry('taken up', conductor => NEW.conductor, since => OLD.accepted_at);
-        ELSIF OLD.rests OR running IS NULL AND OLD.phase <> 'undoing' OR operation_left_by_run(OLD) THEN
-            IF NEW.conductor <> OLD.conductor THEN
-                entries := entries || timeline_entry('handed over', running, NEW.conductor, OLD.conductor, OLD.claimed_at);
-            END IF;
-        ELSIF NEW.conductor = OLD.conductor AND NEW.claim_incarnation = OLD.claim_incarnation THEN -- it could not record how its try ended
-            IF running IS NOT NULL AND NEW.claim_seq = OLD.claim_seq THEN
-                entries := entries || timeline_entry('taken up', running, NEW.conductor, OLD.conductor);
-            END IF;
-        ELSE
-            SELECT c.* INTO former FROM conductors c WHERE c.hostname = OLD.conductor;
-            entries := entries || timeline_entry('taken over', running, NEW.conductor, OLD.conductor,
-                CASE WHEN OLD.claim_lost_at IS NOT NULL THEN OLD.claim_lost_at ELSE greatest(former.heartbeat_at, OLD.claimed_at) END,
-                words => CASE WHEN OLD.claim_lost_at IS NOT NULL OR former.incarnation IS DISTINCT FROM OLD.claim_incarnation THEN 'replaced'
-                    WHEN former.stopped_at IS NOT NULL THEN 'stopped' WHEN database_was_away(OLD.claimed_at) THEN 'database' ELSE 'silent' END);
-        END IF;
-    END IF;
-    IF NEW.stalled <> OLD.stalled AND OLD.stalled <> '' THEN
-        entries := entries || timeline_entry('unblocked', since => OLD.stalled_at, words => OLD.waiting_for);
-    ELSIF OLD.phase = 'waiting' AND NEW.phase <> 'waiting' THEN
-        SELECT a.first_heartbeat_at INTO called FROM agents a WHERE a.node_id = NEW.node_id;
-        IF called IS NOT NULL AND NOT EXISTS (SELECT FROM operation_timeline t WHERE t.operation_id = NEW.id AND t.what = 'agent called' AND t.at = called) THEN
-            entries := entries || timeline_entry('agent called', at => called);
-        ELSE
-            entries := entries || timeline_entry('wait ended', words => OLD.waiting_for);
-        END IF;
-    END IF;
-    IF NEW.stalled <> OLD.stalled AND NEW.stalled <> '' THEN
-        entries := entries || timeline_entry('blocked', words => NEW.waiting_for);
-    ELSIF NEW.phase <> OLD.phase AND NEW.phase IN ('waiting', 'undoing') AND NEW.stalled = '' AND OLD.stalled = '' THEN
-        entries := entries || timeline_entry(CASE NEW.phase WHEN 'waiting' THEN 'waiting' ELSE 'undoing' END, words => NEW.waiting_for);
-    ELSIF NEW.phase <> OLD.phase AND NEW.phase = 'holding' THEN
-        SELECT s INTO one FROM jsonb_array_elements(NEW.steps) s WHERE s ->> 'state' IN ('failed', 'waiting') LIMIT 1;
-        entries := entries || timeline_entry('held', (one ->> 'interface') || '.' || (one ->> 'step'), NEW.conductor, words => one ->> 'last_error');
-    END IF;
-    IF jsonb_array_length(NEW.decisions) > jsonb_array_length(OLD.decisions) THEN
-        one := NEW.decisions -> -1;
-        entries := entries || timeline_entry('decided', one ->> 'step', by_user => coalesce(one ->> 'by', ''),
-            words => (one ->> 'action') || coalesce(': ' || nullif(one ->> 'reason', ''), ''));
-    END IF;
-    IF NEW.asked <> '' AND NEW.asked IS DISTINCT FROM OLD.asked AND jsonb_array_length(NEW.decisions) = jsonb_array_length(OLD.decisions) THEN
-        entries := entries || timeline_entry('asked', by_user => NEW.asked_by, words => NEW.asked || coalesce(': ' || nullif(NEW.asked_reason, ''), ''));
-    END IF;
-    IF NEW.temporal_pause IS NOT NULL AND OLD.temporal_pause IS NULL THEN
-        entries := entries || timeline_entry('paused', by_user => coalesce(NEW.temporal_pause ->> 'by', ''), words => NEW.temporal_pause ->> 'reason');
-    ELSIF NEW.temporal_pause IS NULL AND OLD.temporal_pause IS NOT NULL THEN
-        entries := entries || timeline_entry('unpaused', since => (OLD.temporal_pause ->> 'at')::timestamptz);
-    END IF;
-    IF NEW.run_id IS DISTINCT FROM OLD.run_id AND OLD.run_id IS NOT NULL THEN
-        entries := entries || timeline_entry('another run');
-    END IF;
-    IF entries <> '{}' THEN
-        INSERT INTO operation_timeline
-        SELECT NEW.id, NEW.told + e.nr, e.at, e.what, e.step, e.conductor, e.former, e.since, e.by_user, e.words FROM unnest(entries) WITH ORDINALITY
-            AS e (operation_id, seq, at, what, step, conductor, former, since, by_user, words, nr);
-        NEW.told := NEW.told + cardinality(entries);
-        IF NEW.told > 200 THEN
-            DELETE FROM operation_timeline t WHERE t.operation_id = NEW.id AND t.seq > 50 AND t.seq <= NEW.told - 150;
-        END IF;
-    END IF;
-    RETURN NEW;
-END $$;
 
 -- Counts new nodes (TG_ARGV[0] = 1) or deleted ones (-1).
 CREATE FUNCTION count_nodes() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -1279,8 +1126,6 @@ CREATE TRIGGER node_need_changed BEFORE UPDATE ON nodes FOR EACH ROW
 CREATE TRIGGER node_maintained_made BEFORE INSERT ON nodes FOR EACH ROW WHEN (NEW.maintenance) EXECUTE FUNCTION node_maintained();
 CREATE TRIGGER node_maintained_changed BEFORE UPDATE ON nodes FOR EACH ROW
     WHEN (OLD.maintenance <> NEW.maintenance) EXECUTE FUNCTION node_maintained();
-CREATE TRIGGER operation_told BEFORE UPDATE OF news, claimed_at, rests, stalled, phase, asked, decisions, temporal_pause, run_id
-    ON operations FOR EACH ROW EXECUTE FUNCTION operation_told();
 CREATE TRIGGER count_created AFTER INSERT ON nodes REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION count_nodes('1');
 CREATE TRIGGER count_deleted AFTER DELETE ON nodes REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION count_nodes('-1');
 CREATE TRIGGER count_changed AFTER UPDATE OF conductor_group, driver, interfaces, resource_class, provision_state, maintenance, maintenance_by_fault ON nodes FOR EACH ROW
@@ -1292,26 +1137,44 @@ CREATE TRIGGER ring_gone AFTER DELETE ON nodes REFERENCING OLD TABLE AS changed 
 CREATE TRIGGER ring_moved AFTER UPDATE OF conductor_group, driver, interfaces ON nodes FOR EACH ROW
     WHEN (OLD.need_id IS DISTINCT FROM NEW.need_id) EXECUTE FUNCTION note_node();
 
--- Events: what happened to nodes and operations, for everybody who follows it. docs/events.md describes them.
+-- Events: what happened to nodes and operations. Streams, webhooks, the histories of nodes and the timelines of operations are queries
+-- on them; docs/events.md describes them.
 
 -- PostgreSQL gives an event its number before the transaction commits, so an event with a higher number may be visible before one with
--- a lower number. Package events describes how readers miss none of them.
+-- a lower number. Package events describes how readers miss none of them. There are no foreign keys, because events outlive what they
+-- tell of.
 CREATE TABLE events (
-    seq          bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-    at           timestamptz NOT NULL DEFAULT clock_timestamp(),
-    type         text        NOT NULL,
-    node_uuid    uuid,
-    node_name    text        NOT NULL DEFAULT '',
-    operation_id bigint,
-    kind         text        NOT NULL DEFAULT '', -- of the operation
-    cause        text        NOT NULL DEFAULT '', -- why it failed: a code of package fault
-    data         jsonb       NOT NULL DEFAULT '{}'
+    seq           bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    at            timestamptz NOT NULL DEFAULT clock_timestamp(),
+    type          text        NOT NULL DEFAULT '', -- '' = streams and webhooks do not have it
+    node_id       bigint,
+    node_uuid     uuid,
+    node_name     text        NOT NULL DEFAULT '',
+    owner         text,                            -- of the node at that time
+    lessee        text,                            -- the same
+    operation_id  bigint,
+    kind          text        NOT NULL DEFAULT '', -- of the operation
+    cause         text        NOT NULL DEFAULT '', -- why it failed: a code of package fault
+    data          jsonb       NOT NULL DEFAULT '{}',
+    -- The entry of the operation's timeline, without its number and, if that is the event's, its time (node.TimelineEntry).
+    operation_seq integer     NOT NULL DEFAULT 0,  -- its number, from 1; 0 = the timeline does not have it
+    entry         jsonb,
+    -- The line of the node's history (node.HistoryEvent). Without a text of its own it has that of the entry.
+    event_type    text        NOT NULL DEFAULT '', -- '' = the history does not have it
+    severity      text        NOT NULL DEFAULT 'INFO',
+    conductor     text        NOT NULL DEFAULT '',
+    username      text        NOT NULL DEFAULT '',
+    text          text        NOT NULL DEFAULT '',
+    CONSTRAINT events_entry_has_number CHECK ((operation_seq = 0) = (entry IS NULL))
 );
-COMMENT ON TABLE events IS 'The latest events. The statement that changes something writes them. They have no values of secrets, and no dictionaries of nodes.';
+COMMENT ON TABLE events IS 'What happened. The statement that changes something writes it. Events have no values of secrets, and no dictionaries of nodes.';
+CREATE INDEX events_of_node      ON events (node_id, seq) WHERE event_type <> '';
+CREATE INDEX events_of_operation ON events (operation_id, operation_seq) WHERE operation_seq > 0;
 
 CREATE TABLE event_feed (
     one              boolean PRIMARY KEY DEFAULT true CHECK (one),
-    deleted_through  bigint NOT NULL DEFAULT 0, -- events up to this number may have been deleted
+    deleted_through  bigint NOT NULL DEFAULT 0, -- of the events up to this number only those are left that a history or a timeline keeps
+    swept_through    bigint NOT NULL DEFAULT 0, -- events up to this number were judged (ForgetEvents)
     followed_until   timestamptz,               -- until then somebody may follow the events and has to be notified; null = nobody ever did
     ends_heard_until timestamptz                -- until then requests may wait for the end of an operation; null = none ever did
 ) WITH (fillfactor = 10);

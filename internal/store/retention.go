@@ -1,0 +1,71 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// HistoryKept is how many lines the history of a node keeps.
+const HistoryKept = 300
+
+// forgetEventsSQL judges the oldest events that were not judged yet and that streams need no more, at most @limit, and what is too much
+// now of the histories and the timelines that these belong to. It deletes what neither a history nor a timeline keeps. An event that
+// only a timeline keeps leaves the history. An older event is judged again when a later one of its node or operation is, so that
+// no statement reads them all.
+const forgetEventsSQL = `
+WITH feed AS MATERIALIZED (SELECT f.swept_through FROM event_feed f FOR UPDATE), -- one process judges
+batch AS MATERIALIZED (
+	SELECT e.seq, e.at, e.node_id, e.operation_id, e.event_type, e.operation_seq
+	  FROM events e WHERE e.seq > (SELECT f.swept_through FROM feed f) ORDER BY e.seq LIMIT @limit),
+old AS MATERIALIZED (
+	SELECT max(b.seq) AS seq FROM batch b
+	 WHERE b.at < clock_timestamp() - @age * interval '1 microsecond' OR b.seq <= (SELECT max(e.seq) FROM events e) - @most),
+passed AS MATERIALIZED (SELECT b.* FROM batch b JOIN old ON b.seq <= old.seq),
+histories AS MATERIALIZED (
+	SELECT p.node_id, coalesce((
+		SELECT h.seq FROM events h WHERE h.node_id = p.node_id AND h.event_type <> '' ORDER BY h.seq DESC OFFSET @lines - 1 LIMIT 1), 0) AS first
+	  FROM (SELECT DISTINCT x.node_id FROM passed x WHERE x.event_type <> '' OR x.operation_seq > 0) p
+	 WHERE EXISTS (SELECT FROM nodes n WHERE n.id = p.node_id) OR EXISTS (SELECT FROM deleted_nodes d WHERE d.node_id = p.node_id)),
+timelines AS MATERIALIZED (
+	SELECT o.id, o.entries - @latest AS middle FROM operations o
+	 WHERE o.id IN (SELECT x.operation_id FROM passed x WHERE x.operation_seq > 0)),
+judged AS MATERIALIZED (
+	SELECT p.seq FROM passed p
+	UNION
+	SELECT h.seq FROM histories l JOIN events h ON h.node_id = l.node_id AND h.event_type <> '' AND h.seq < l.first JOIN old ON h.seq <= old.seq
+	UNION
+	SELECT h.seq FROM timelines t JOIN events h ON h.operation_id = t.id AND h.operation_seq > @first AND h.operation_seq <= t.middle JOIN old ON h.seq <= old.seq),
+verdict AS MATERIALIZED (
+	SELECT e.seq, coalesce(e.event_type <> '' AND e.seq >= l.first, false) AS history,
+		coalesce(e.operation_seq BETWEEN 1 AND @first OR e.operation_seq > greatest(o.entries - @latest, 0), false) AND o.id IS NOT NULL AS timeline
+	  FROM judged j JOIN events e ON e.seq = j.seq LEFT JOIN histories l ON l.node_id = e.node_id LEFT JOIN operations o ON o.id = e.operation_id),
+deleted AS (DELETE FROM events e USING verdict v WHERE e.seq = v.seq AND NOT v.history AND NOT v.timeline RETURNING e.seq),
+left_history AS (UPDATE events e SET event_type = '' FROM verdict v WHERE e.seq = v.seq AND e.event_type <> '' AND NOT v.history AND v.timeline),
+swept AS (
+	UPDATE event_feed f SET swept_through = old.seq, deleted_through = greatest(f.deleted_through, old.seq) FROM old WHERE old.seq IS NOT NULL)
+SELECT (SELECT count(*) FROM passed), (SELECT count(*) FROM deleted)`
+
+// The bounds of one reconciliation: events judged by a statement, and statements.
+const (
+	forgetEventsAtOnce = 10_000
+	forgetEventsRounds = 20
+)
+
+// ForgetEvents deletes events that are older than age, and all but the newest of the number most, a bounded number at a time. It keeps the
+// latest 300 of the history of each node, also of a deleted one that is not forgotten, and of each operation the first 50 and the latest 150
+// of its timeline. It returns how many it has deleted.
+func (s *Store) ForgetEvents(ctx context.Context, age time.Duration, most int) (total int, err error) {
+	a := args{
+		"age": micros(age), "most": most, "limit": forgetEventsAtOnce, "lines": HistoryKept, "first": timelineFirst, "latest": timelineLatest,
+	}
+	for range forgetEventsRounds {
+		var passed, deleted int
+		_, err := s.one(ctx, "delete old events", forgetEventsSQL, a, func(r pgx.Row) error { return r.Scan(&passed, &deleted) })
+		if total += deleted; err != nil || passed < forgetEventsAtOnce {
+			return total, err
+		}
+	}
+	return total, nil
+}
