@@ -242,7 +242,7 @@ func TestTheImageIsKnownInTheBMCsSpelling(t *testing.T) {
 
 func TestACancelledOperationEjectsWhatIsStillOnItsWay(t *testing.T) {
 	t.Parallel()
-	b := booting(t, 200*time.Millisecond)
+	b := booting(t, 3*time.Second) // so late that the check below comes before it on any machine
 	b.machine.insert = func(send func(string) error) func(string) error {
 		return func(url string) error {
 			b.changeOp(func(o *node.Operation) { o.Asked = node.AskCancel })

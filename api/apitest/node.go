@@ -47,8 +47,8 @@ func (b *Bench) MoveTo(uuid string, s node.State) {
 	if node.Waits(s) {
 		phase = "waiting"
 	}
-	b.SQL(`INSERT INTO operations (node_id, node_uuid, node_name, kind, phase, origin, target, conductor_group, driver, conductor, run_id, begun_at, steps)
-		SELECT id, uuid, coalesce(name, ''), $2, $3, 'available', $4, '', driver, 'c1', 'run', now(),
+	b.SQL(`INSERT INTO operations (node_id, node_uuid, node_name, kind, phase, state, origin, target, conductor_group, driver, conductor, run_id, begun_at, steps)
+		SELECT id, uuid, coalesce(name, ''), $2, $3, $3, 'available', $4, '', driver, 'c1', 'run', now(),
 			'[{"index":0,"interface":"deploy","step":"prepare","priority":0,"source":"core","state":"done","attempts":1},
 			  {"index":1,"interface":"deploy","step":"write_image","priority":80,"source":"driver","state":"running","attempts":2,"last_error":"agent busy","args":{"a":1}},
 			  {"index":2,"interface":"deploy","step":"boot_instance","priority":20,"source":"driver","state":"pending","attempts":0}]'
