@@ -57,7 +57,7 @@ type Operation struct {
 	NodeName string
 	Kind     OperationKind
 	Phase    Phase
-	Version  int64 // grows whenever anybody but the save of a conductor changes what that decides by
+	Version  int64 // grows with each write that the save of a conductor has to know
 	Outcome  Outcome
 	// Error says why it failed or was ended, or what it is undone or held for; for people,
 	// no secrets, bounded to 4 KiB. Cause is the same for programs. Neither is set without

@@ -82,18 +82,27 @@ var toldWith = map[TimelineWhat][]string{
 	TimelineDecided: {"operation.decided"}, TimelineAsked: {"operation.asked"}, TimelinePaused: {"operation.paused"}, TimelineUnpaused: {"operation.unpaused"},
 }
 
-// withEntries returns the events of a change with the entries that tell of the same change. Entries that no event tells of have no type.
+// withEntries returns the events of a change with the entries that tell of the same change. Entries that no event tells of have no type,
+// and stand before the event of the next entry, so that the history of the node has the order of the timeline.
 func withEntries(told []Told, entries []TimelineEntry) []Told {
+	alone := make([]bool, len(entries))
 	for i := range entries {
 		e := &entries[i]
 		e.Seq = i + 1
 		same := slices.IndexFunc(told, func(t Told) bool {
 			return t.Entry == nil && slices.Contains(toldWith[e.What], t.Type) && (e.What != TimelineFailed || t.step() == e.Step)
 		})
-		if same < 0 {
-			told, same = append(told, Told{}), len(told)
+		if alone[i] = same < 0; !alone[i] {
+			told[same].Entry = e
 		}
-		told[same].Entry = e
+	}
+	next := len(told)
+	for i := range slices.Backward(entries) {
+		if alone[i] {
+			told = slices.Insert(told, next, Told{Entry: &entries[i]})
+		} else {
+			next = min(next, slices.IndexFunc(told, func(t Told) bool { return t.Entry == &entries[i] }))
+		}
 	}
 	return told
 }

@@ -63,6 +63,12 @@ func TestAChangeOfAnOperationIsTold(t *testing.T) {
 			require.Equal(t, c.told, after.Tell(&before))
 		})
 	}
+	booted := before.Snapshot()
+	booted.Phase, booted.WaitingFor = Waiting, "the agent"
+	told := booted.TellSave(before, []News{{What: TimelineBoot}})
+	require.Equal(t, []TimelineWhat{TimelineBoot, TimelineWaiting}, []TimelineWhat{told[0].Entry.What, told[1].Entry.What}, "in the order of the timeline")
+	require.Len(t, told, 2)
+
 	heard := before.Snapshot()
 	heard.Paused, heard.Asked, heard.Steps[0].State = true, AskCancel, StepDone
 	require.Len(t, heard.TellSave(before, nil), 1, "who paused it has told so")

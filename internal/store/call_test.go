@@ -78,7 +78,7 @@ func TestWhatPostgreSQLHasUndoneIsNotInDoubt(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), c.within)
 		conn := beside(t, url)
 		_, err := s.Request(ctx, n.UUID, func(n *node.Node) (*node.Request, error) {
-			_, err := conn.Exec(t.Context(), "BEGIN; LOCK TABLE operations IN EXCLUSIVE MODE")
+			_, err := conn.Exec(t.Context(), "BEGIN; LOCK TABLE events IN EXCLUSIVE MODE")
 			require.NoError(t, err)
 			return deploy(n)
 		})

@@ -107,12 +107,16 @@ const (
 SELECT d.id FROM deleted_nodes d WHERE d.deleted_at < clock_timestamp() - @age * interval '1 microsecond'
  ORDER BY d.deleted_at LIMIT @limit FOR UPDATE SKIP LOCKED`
 
+	lockRetentionSQL = `SELECT FROM event_retention FOR UPDATE`
+
 	forgetSQL = `
 WITH gone AS (DELETE FROM deleted_nodes d WHERE d.id = ANY(@ids) RETURNING d.node_id, d.uuid, d.deleted_at),
 history AS (
-	DELETE FROM events h USING gone g, event_feed f WHERE h.node_id = g.node_id AND h.event_type <> '' AND h.seq <= f.swept_through),
+	DELETE FROM events e WHERE e.seq IN (SELECT h.seq FROM event_retention f CROSS JOIN gone g CROSS JOIN LATERAL (
+		SELECT h.seq FROM events h WHERE h.node_id = g.node_id AND h.event_type <> '' AND h.seq <= f.swept_through OFFSET 0) h)),
 done AS (DELETE FROM operations o USING gone g WHERE o.node_uuid = g.uuid AND o.node_id IS NULL AND o.accepted_at <= g.deleted_at RETURNING o.id)
-DELETE FROM events t USING done d, event_feed f WHERE t.operation_id = d.id AND t.operation_seq > 0 AND t.seq <= f.swept_through`
+DELETE FROM events e WHERE e.seq IN (SELECT t.seq FROM event_retention f CROSS JOIN done d CROSS JOIN LATERAL (
+	SELECT t.seq FROM events t WHERE t.operation_id = d.id AND t.operation_seq > 0 AND t.seq <= f.swept_through OFFSET 0) t)`
 
 	// forgetAtOnce bounds the work of one reconciliation.
 	forgetAtOnce = 200
@@ -123,6 +127,7 @@ DELETE FROM events t USING done d, event_feed f WHERE t.operation_id = d.id AND 
 func (s *Store) ForgetDeleted(ctx context.Context, olderThan time.Duration) (int, error) {
 	var ids []int64
 	err := s.inTx(ctx, "forget deleted nodes", func(b *pgx.Batch) {
+		b.Queue(lockRetentionSQL) // so that what is judged meanwhile is seen
 		b.Queue(forgottenSQL, args{"age": micros(olderThan), "limit": forgetAtOnce}).
 			Query(collect(&ids, func(r pgx.Row) (id int64, err error) { return id, r.Scan(&id) }))
 	}, func(b *pgx.Batch) error {

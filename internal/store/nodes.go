@@ -128,10 +128,18 @@ func (l *lockedNode) queueLock(b *pgx.Batch, ident string) {
 	l.queueLockBy(b, ident, byIdent(ident, lockByUUIDSQL, lockByNameSQL))
 }
 
-// queueLockBy is queueLock with another statement that locks.
-func (l *lockedNode) queueLockBy(b *pgx.Batch, ident, lock string) {
+// queueLockBoth is queueLock for who may write the node's open operation, too, whose row it locks after that of the node.
+func (l *lockedNode) queueLockBoth(b *pgx.Batch, ident string) {
+	l.queueLockBy(b, ident, byIdent(ident, lockByUUIDSQL, lockByNameSQL), byIdent(ident, lockOpenByUUIDSQL, lockOpenByNameSQL))
+}
+
+// queueLockBy is queueLock with other statements that lock. The first one locks the node.
+func (l *lockedNode) queueLockBy(b *pgx.Batch, ident, lock string, more ...string) {
 	a := args{"ident": ident}
 	b.Queue(lock, a).QueryRow(maybe(new(bool), l.scanLock))
+	for _, sql := range more {
+		b.Queue(sql, a)
+	}
 	b.Queue(byIdent(ident, nodeByUUIDSQL, nodeByNameSQL), a).QueryRow(maybe(new(bool), func(r pgx.Row) error { return l.read(r) }))
 }
 

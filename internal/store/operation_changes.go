@@ -130,7 +130,7 @@ func saveOperation(from, last string) string {
 	return `
 op AS (
 UPDATE operations o SET
-	steps = @steps, undo = @undo, phase = @phase, state = @state, waiting_for = @waiting_for, waiting_until = @waiting_until, step_wait = @step_wait, asked = @asked,
+	version = o.version + 1, steps = @steps, undo = @undo, phase = @phase, state = @state, waiting_for = @waiting_for, waiting_until = @waiting_until, step_wait = @step_wait, asked = @asked,
 	handed_over = @handed_over, usual_until = @usual_until, entries = o.entries + @told_entries, claim_empty = o.claim_empty AND NOT @came, stalled = '', stalled_at = NULL, kept_for = '', kept_left = NULL
 ` + from + `
    AND o.id = @id AND claim_held(o, @seq, @attempt) AND o.version = @version AND o.ended_at IS NULL
@@ -316,8 +316,8 @@ func (s *Store) change(ctx context.Context, what string, id int64, runID string,
 	return &o, nil
 }
 
-// queueAsk records what is asked of the operation before, and reads it into o. The caller holds the node's lock, without which no
-// operation ends: a row that is not open any more is an error of the program.
+// queueAsk records what is asked of the operation before, and reads it into o. The caller has locked the rows of the node and of the operation, and read
+// before under these locks: a row that is not open any more is an error of the program.
 func queueAsk(b *pgx.Batch, before node.Operation, st node.Steer, o *node.Operation) error {
 	after := before.Snapshot()
 	after.Ask(st.Ask, st.By, st.Reason)

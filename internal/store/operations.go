@@ -130,7 +130,7 @@ func (s *Store) AskOperation(ctx context.Context, id int64, ask node.Ask, by, re
 	var exists, held bool
 	err := s.inTx(ctx, "ask of an operation", func(b *pgx.Batch) {
 		b.Queue(lockByOperationSQL, args{"id": id}).QueryRow(maybe(&held, func(r pgx.Row) error { return r.Scan(&nodeID, nil) }))
-		b.Queue(operationSQL, args{"id": id}).QueryRow(maybe(&exists, func(r pgx.Row) (err error) {
+		b.Queue(lockOperationSQL, args{"id": id}).QueryRow(maybe(&exists, func(r pgx.Row) (err error) {
 			o, err = scanOperation(r)
 			return err
 		}))

@@ -75,7 +75,8 @@ func (l *lockedNode) queueMendLeft(b *pgx.Batch, what string, except int64) {
 // it is asked to end and returned, else undo is nil. Waive returns fault.Conflict if
 // the node owes nothing.
 func (s *Store) Waive(ctx context.Context, ident, user, reason string) (waived []node.Undo, undo *node.Operation, err error) {
-	err = s.inNodeTx(ctx, ident, "waive what node "+words(ident, 64)+" owes", func(l *lockedNode, b *pgx.Batch) (err error) {
+	var held node.Operation
+	err = s.inNodeTxAfter(ctx, ident, "waive what node "+words(ident, 64)+" owes", func(b *pgx.Batch) { queueLockOpen(b, ident, &held) }, func(l *lockedNode, b *pgx.Batch) (err error) {
 		if waived, err = node.Waive(&l.Node, user, reason); err != nil {
 			return err
 		}
@@ -83,9 +84,9 @@ func (s *Store) Waive(ctx context.Context, ident, user, reason string) (waived [
 			return err
 		}
 		l.queueMendLeft(b, node.WaivedBy(user, reason), 0)
-		if o := l.Operation; o != nil && o.Kind.Spec().Undoes {
+		if held.ID != 0 && held.Kind.Spec().Undoes {
 			undo = &node.Operation{}
-			if err := queueAsk(b, *o, node.Steer{Ask: node.AskCancel, By: user, Reason: reason}, undo); err != nil {
+			if err := queueAsk(b, held, node.Steer{Ask: node.AskCancel, By: user, Reason: reason}, undo); err != nil {
 				return err
 			}
 		}

@@ -33,7 +33,7 @@ func (s *Store) RequestOnce(ctx context.Context, ident string, once node.Idempot
 	var before earlier
 	sent := false // what writes, together with the commit
 	err = s.inTx(ctx, "request to node "+words(ident, 64), func(b *pgx.Batch) {
-		r.queueLock(b, ident)
+		r.queueLockBoth(b, ident)
 		before.queue(b, ident, once)
 		b.Queue(nextOperationSQL).QueryRow(func(row pgx.Row) error { return row.Scan(&r.next) })
 	}, func(b *pgx.Batch) error {

@@ -13,9 +13,9 @@ const HistoryKept = 300
 // forgetEventsSQL judges the oldest events that were not judged yet and that streams need no more, at most @limit, and what is too much
 // now of the histories and the timelines that these belong to. It deletes what neither a history nor a timeline keeps. An event that
 // only a timeline keeps leaves the history. An older event is judged again when a later one of its node or operation is, so that
-// no statement reads them all.
+// no statement reads them all. OFFSET 0 has PostgreSQL use the indexes also where it has no statistics, as after a restore.
 const forgetEventsSQL = `
-WITH feed AS MATERIALIZED (SELECT f.swept_through FROM event_feed f FOR UPDATE), -- one process judges
+WITH feed AS MATERIALIZED (SELECT f.swept_through FROM event_retention f FOR UPDATE SKIP LOCKED), -- one process judges
 batch AS MATERIALIZED (
 	SELECT e.seq, e.at, e.node_id, e.operation_id, e.event_type, e.operation_seq
 	  FROM events e WHERE e.seq > (SELECT f.swept_through FROM feed f) ORDER BY e.seq LIMIT @limit),
@@ -34,23 +34,29 @@ timelines AS MATERIALIZED (
 judged AS MATERIALIZED (
 	SELECT p.seq FROM passed p
 	UNION
-	SELECT h.seq FROM histories l JOIN events h ON h.node_id = l.node_id AND h.event_type <> '' AND h.seq < l.first JOIN old ON h.seq <= old.seq
+	SELECT h.seq FROM histories l CROSS JOIN LATERAL (
+		SELECT h.seq FROM events h WHERE h.node_id = l.node_id AND h.event_type <> '' AND h.seq < l.first OFFSET 0) h JOIN old ON h.seq <= old.seq
+	 WHERE l.first > 0
 	UNION
-	SELECT h.seq FROM timelines t JOIN events h ON h.operation_id = t.id AND h.operation_seq > @first AND h.operation_seq <= t.middle JOIN old ON h.seq <= old.seq),
+	SELECT h.seq FROM timelines t CROSS JOIN LATERAL (
+		SELECT h.seq FROM events h WHERE h.operation_id = t.id AND h.operation_seq > @first AND h.operation_seq <= t.middle OFFSET 0) h JOIN old ON h.seq <= old.seq
+	 WHERE t.middle > @first),
 verdict AS MATERIALIZED (
 	SELECT e.seq, coalesce(e.event_type <> '' AND e.seq >= l.first, false) AS history,
 		coalesce(e.operation_seq BETWEEN 1 AND @first OR e.operation_seq > greatest(o.entries - @latest, 0), false) AND o.id IS NOT NULL AS timeline
-	  FROM judged j JOIN events e ON e.seq = j.seq LEFT JOIN histories l ON l.node_id = e.node_id LEFT JOIN operations o ON o.id = e.operation_id),
+	  FROM judged j CROSS JOIN LATERAL (SELECT e.* FROM events e WHERE e.seq = j.seq OFFSET 0) e LEFT JOIN histories l ON l.node_id = e.node_id LEFT JOIN operations o ON o.id = e.operation_id),
 deleted AS (DELETE FROM events e USING verdict v WHERE e.seq = v.seq AND NOT v.history AND NOT v.timeline RETURNING e.seq),
 left_history AS (UPDATE events e SET event_type = '' FROM verdict v WHERE e.seq = v.seq AND e.event_type <> '' AND NOT v.history AND v.timeline),
-swept AS (
-	UPDATE event_feed f SET swept_through = old.seq, deleted_through = greatest(f.deleted_through, old.seq) FROM old WHERE old.seq IS NOT NULL)
+swept AS (UPDATE event_retention f SET swept_through = old.seq FROM old WHERE old.seq IS NOT NULL),
+-- Streams write the same row, so that it is locked last.
+feed_written AS (
+	UPDATE event_feed f SET deleted_through = greatest(f.deleted_through, old.seq) FROM old, (SELECT count(*) FROM deleted) AS d WHERE old.seq IS NOT NULL)
 SELECT (SELECT count(*) FROM passed), (SELECT count(*) FROM deleted)`
 
-// The bounds of one reconciliation: events judged by a statement, and statements.
+// The bounds of one reconciliation: events judged by a statement, and the time after which no further statement begins.
 const (
-	forgetEventsAtOnce = 10_000
-	forgetEventsRounds = 20
+	forgetEventsAtOnce = 2_000
+	forgetEventsTime   = 10 * time.Second
 )
 
 // ForgetEvents deletes events that are older than age, and all but the newest of the number most, a bounded number at a time. It keeps the
@@ -60,7 +66,7 @@ func (s *Store) ForgetEvents(ctx context.Context, age time.Duration, most int) (
 	a := args{
 		"age": micros(age), "most": most, "limit": forgetEventsAtOnce, "lines": HistoryKept, "first": timelineFirst, "latest": timelineLatest,
 	}
-	for range forgetEventsRounds {
+	for began := time.Now(); time.Since(began) < forgetEventsTime; {
 		var passed, deleted int
 		_, err := s.one(ctx, "delete old events", forgetEventsSQL, a, func(r pgx.Row) error { return r.Scan(&passed, &deleted) })
 		if total += deleted; err != nil || passed < forgetEventsAtOnce {

@@ -90,6 +90,7 @@ func saveStatement(known *node.Operation, c node.Claim, p node.Progress) (sql st
 		a["power_age"] = micros(max(p.PowerAge, 0))
 		a["power"], a["boot_mode"], a["internal"], a["last_error"] = p.Power, p.BootMode, d.dict(p.Internal), failure(p.LastError)
 	}
+	after.Version++
 	return sql, a, after.Snapshot(), d.err
 }
 

@@ -35,11 +35,8 @@ func (s *Store) SetMaintenance(ctx context.Context, ident string, on bool, reaso
 		if held.ID != 0 {
 			o = &held
 		}
-		if err := l.queueHeld(b, &held, true); err != nil {
-			return err
-		}
 		queueHistory(b, l.ID, maintenanceEvent(on, reason, user))
-		return nil
+		return l.queueHeld(b, &held, true)
 	})
 	if err != nil {
 		return nil, err

@@ -331,7 +331,7 @@ CREATE TABLE operations (
     -- What a phase means, and what leads from one to another, is in docs/operation-states.md.
     phase             text        NOT NULL CHECK (phase IN ('accepted', 'running', 'waiting', 'holding', 'undoing', 'ended')),
     state             text        NOT NULL DEFAULT 'accepted', -- as clients see it (node.Operation.State)
-    version           bigint      NOT NULL DEFAULT 0,  -- grows whenever anybody but the save of a conductor changes what the save decides by
+    version           bigint      NOT NULL DEFAULT 0,  -- grows with each write that a conductor's save has to know
     outcome           text        CHECK (outcome IN ('succeeded', 'failed', 'cancelled')),
     error             text,                            -- why it failed or was ended, or what it holds or is undone for
     cause             text,                            -- the same as a code (package fault)
@@ -1174,12 +1174,18 @@ CREATE INDEX events_of_operation ON events (operation_id, operation_seq) WHERE o
 CREATE TABLE event_feed (
     one              boolean PRIMARY KEY DEFAULT true CHECK (one),
     deleted_through  bigint NOT NULL DEFAULT 0, -- of the events up to this number only those are left that a history or a timeline keeps
-    swept_through    bigint NOT NULL DEFAULT 0, -- events up to this number were judged (ForgetEvents)
     followed_until   timestamptz,               -- until then somebody may follow the events and has to be notified; null = nobody ever did
     ends_heard_until timestamptz                -- until then requests may wait for the end of an operation; null = none ever did
 ) WITH (fillfactor = 10);
 COMMENT ON TABLE event_feed IS 'One row: what readers and writers of events have to know of each other.';
 INSERT INTO event_feed DEFAULT VALUES;
+
+CREATE TABLE event_retention (
+    one           boolean PRIMARY KEY DEFAULT true CHECK (one),
+    swept_through bigint NOT NULL DEFAULT 0 -- events up to this number were judged
+);
+COMMENT ON TABLE event_retention IS 'One row: how far the events were judged that streams need no more. Who judges locks it.';
+INSERT INTO event_retention DEFAULT VALUES;
 
 -- +goose StatementBegin
 -- Notifies those who follow the events. PostgreSQL commits transactions that send a notification one after the other, so none is sent

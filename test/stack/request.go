@@ -66,5 +66,5 @@ func Request(ctx context.Context, method, url string, in any, header http.Header
 
 // Send sends a request to the API, with the newest version that it serves.
 func (s *Stack) Send(ctx context.Context, method, path string, body any) (Answer, error) {
-	return Request(ctx, method, s.APIURL+path, body, http.Header{"X-OpenStack-Ironic-API-Version": {"1.114"}})
+	return Request(ctx, method, s.APIURL+path, body, http.Header{"X-OpenStack-Ironic-API-Version": {"latest"}})
 }
