@@ -76,7 +76,7 @@ func TestWhoTakesOverRepeatsTheSameRequestAtOnceAndWaitsWithAnother(t *testing.T
 func TestNothingIsDoneAlreadyWhileAnotherRequestMayTakeEffect(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, node.KindPower, node.Active, bmc.PowerOn, fakes, plan.Options{Power: node.PowerOn})
-	b.left(bmc.RequestForceOff.Name(), soon)
+	b.left(bmc.RequestForceOff.Name(), 8*soon)
 	b.whileItWaits(func(m *machine) { m.power = bmc.PowerOff })
 	_, err := b.run()
 	require.NoError(t, err)

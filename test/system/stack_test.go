@@ -43,7 +43,7 @@ rack_step_delay: 20ms
 const (
 	stopWithin = 40 * time.Second // of a process
 	// patience is how long to wait for what happens soon, on a machine that may be very busy.
-	patience = 90 * time.Second
+	patience = 3 * time.Minute
 	// slack is what a busy machine may add to a promised time: the promise shows in `make bench` and the crash matrix.
 	slack = patience
 	// look is how often to look for what stays once it is there, at most, and glimpse how often for what passes.
