@@ -79,7 +79,7 @@ type Operation struct {
 
 	Claim     Claim
 	ClaimedAt *time.Time
-	CalledAt  *time.Time       // when the agent of this boot called first; only who changes the row knows it. nil = it has not, or is not known
+	CalledAt  *time.Time       // when the agent of this boot called first; nil = it has not. Only Store.change reads it
 	Conductor string           // at work on the present step; "" = none yet
 	Former    *FormerConductor // set for the conductor that takes the claim; nil = no conductor is known to have died with it
 

@@ -140,13 +140,15 @@ func (o *Operation) Record(p Progress) error {
 	return nil
 }
 
-// KeepClaimed returns o, which was read, with what only the claim of known has read (Former, InFlight, AnswerWithin, RequestsSent, UsualTimes).
+// KeepClaimed returns o with the fields that only a claim reads (Former, InFlight, AnswerWithin, RequestsSent, UsualTimes), which it takes from
+// known.
 func (o Operation) KeepClaimed(known *Operation) Operation {
 	o.Former, o.InFlight, o.AnswerWithin, o.RequestsSent, o.UsualTimes = known.Former, known.InFlight, known.AnswerWithin, known.RequestsSent, known.UsualTimes
 	return o
 }
 
-// HandOver records that the conductor of o has stopped working on its step in good order. p is the pause in Temporal for which it has; nil = none.
+// HandOver records that the conductor of o has stopped working on its step in good order. If a pause in Temporal is the reason, p is that
+// pause, else nil.
 func (o *Operation) HandOver(p *Pause) {
 	o.Rests = true
 	if o.TemporalPause == nil {

@@ -2,9 +2,9 @@ package node
 
 import "slices"
 
-// entries compares o with before, and returns what of the change its timeline tells, oldest first: who stopped, what it waits for,
-// what was asked and decided. What the operation's row says by itself has no entry: that it was accepted, the latest try of each step, and how
-// it ended.
+// entries compares o with before, and returns the change as entries of its timeline, oldest first: who stopped, what it waits for, what was
+// asked and decided. The operation's row already says when it was accepted, how the latest try of each step went, and how it ended, so
+// that these have no entry.
 func (o *Operation) entries(before *Operation, news bool) (out []TimelineEntry) {
 	if o.EndedAt != nil {
 		return nil
@@ -74,7 +74,7 @@ func withReason(what, reason string) string {
 	return what + ": " + reason
 }
 
-// toldWith are the types of the events that tell of the same as an entry: the entry is a part of such an event, if there is one.
+// toldWith has, for each kind of entry, the types of the events that describe the same moment. Such an event carries the entry.
 var toldWith = map[TimelineWhat][]string{
 	TimelineFailed: {"step.failed"}, TimelineHandedOver: {"operation.handed_over"}, TimelineTakenOver: {"operation.handed_over"},
 	TimelineWaiting: {"operation.waiting"}, TimelineBlocked: {"operation.waiting"}, TimelineUnblocked: {"operation.running", "operation.waiting"},
@@ -82,8 +82,8 @@ var toldWith = map[TimelineWhat][]string{
 	TimelineDecided: {"operation.decided"}, TimelineAsked: {"operation.asked"}, TimelinePaused: {"operation.paused"}, TimelineUnpaused: {"operation.unpaused"},
 }
 
-// withEntries returns the events of a change with the entries that tell of the same change. Entries that no event tells of have no type,
-// and stand before the event of the next entry, so that the history of the node has the order of the timeline.
+// withEntries adds the entries of a change to its events. An entry without a matching event becomes an event without a type. It stands before
+// the event of the next entry, so that the node's history has the order of the timeline.
 func withEntries(told []Told, entries []TimelineEntry) []Told {
 	alone := make([]bool, len(entries))
 	for i := range entries {

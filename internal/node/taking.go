@@ -2,7 +2,8 @@ package node
 
 import "time"
 
-// Taking is what is known when a process takes an operation, under the lock of the operation's row. All times are the database's, but Started.
+// Taking has what Operation.Take decides by. Package store reads it under the lock of the operation's row. Started is Temporal's time, the
+// other times are the database's.
 type Taking struct {
 	Claim       Claim
 	Started     time.Time // when Temporal began the attempt; zero = it does not say
@@ -13,7 +14,8 @@ type Taking struct {
 	Last LastClaim
 	// Outage is how much of the time since the current step began, or since the last claim if that is later, was outage.
 	Outage time.Duration
-	// DatabaseAway: after the last claim and until a moment ago nobody could record that a conductor had stopped working on the step.
+	// DatabaseAway: the database was away after the last claim and until a moment ago, so that a conductor which stopped working on the
+	// step could not record that.
 	DatabaseAway bool
 	// LeftByRun: another run of the workflow got the operation after the last claim, which ended that. Its conductor was not lost.
 	LeftByRun bool
@@ -61,8 +63,8 @@ func (o *Operation) Take(t Taking) (told []Told, taken bool) {
 	return withEntries(append(told, o.changes(&before)...), append(before.takingEntry(t), o.entries(&before, false)...)), true
 }
 
-// lostConductor returns the conductor that has died with the last claim of o, nil if none is known to have. It has died of the step
-// if nothing has come of its claim, and either another process has registered under its name since, or its process is the newest of its
+// lostConductor returns the conductor that died while it had the last claim of o, nil if there is no sign of its death. It died of the
+// step if nothing has come of its claim, and either another process has registered under its name since, or its process is the newest of its
 // name, has not stopped, and is another one than the process that claims now.
 func (o *Operation) lostConductor(t Taking) *FormerConductor {
 	last := t.Last

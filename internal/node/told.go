@@ -10,7 +10,7 @@ import (
 )
 
 // Told is an event that tells of a change: its type and data, as docs/events.md lists them. Cause is why something has failed. Entry is
-// the entry of the operation's timeline that tells of the same; without a type the event is nothing but that.
+// the entry of the operation's timeline about the same moment. An event without a type has only an entry.
 type Told struct {
 	Type  string
 	Cause fault.Code

@@ -10,8 +10,8 @@ import (
 // HistoryKept is how many lines the history of a node keeps.
 const HistoryKept = 300
 
-// forgetEventsSQL judges the oldest events that were not judged yet and that streams need no more, at most @limit, and what is too much
-// now of the histories and the timelines that these belong to. It deletes what neither a history nor a timeline keeps. An event that
+// forgetEventsSQL takes the oldest events that streams no longer need and that no statement before has judged, at most @limit. It
+// also takes what exceeds the bounds of their histories and timelines. It deletes what neither a history nor a timeline keeps. An event that
 // only a timeline keeps leaves the history. An older event is judged again when a later one of its node or operation is, so that
 // no statement reads them all. OFFSET 0 has PostgreSQL use the indexes also where it has no statistics, as after a restore.
 const forgetEventsSQL = `
