@@ -276,7 +276,7 @@ func (b *book) SaveSteps(ctx context.Context, id int64, c node.Claim, p node.Pro
 	return b.Store.SaveSteps(ctx, id, c, p)
 }
 
-func (b *book) TellWait(ctx context.Context, id int64, c node.Claim, w *node.Wait) (node.Ask, error) {
+func (b *book) TellWait(ctx context.Context, known *node.Operation, c node.Claim, w *node.Wait) (node.Ask, error) {
 	told, at := *w, time.Now()
 	n := b.count(&b.tells)
 	if b.onTell != nil {
@@ -284,7 +284,7 @@ func (b *book) TellWait(ctx context.Context, id int64, c node.Claim, w *node.Wai
 			return "", err
 		}
 	}
-	ask, err := b.Store.TellWait(ctx, id, c, w)
+	ask, err := b.Store.TellWait(ctx, known, c, w)
 	if err == nil {
 		b.mu.Lock()
 		defer b.mu.Unlock()

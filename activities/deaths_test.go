@@ -50,11 +50,11 @@ func (c *cutOff) StartRequest(ctx context.Context, id int64, claim node.Claim, r
 	return c.book.StartRequest(ctx, id, claim, r)
 }
 
-func (c *cutOff) TellWait(ctx context.Context, id int64, claim node.Claim, w *node.Wait) (node.Ask, error) {
+func (c *cutOff) TellWait(ctx context.Context, known *node.Operation, claim node.Claim, w *node.Wait) (node.Ask, error) {
 	if c.gone {
 		return "", errGone
 	}
-	return c.book.TellWait(ctx, id, claim, w)
+	return c.book.TellWait(ctx, known, claim, w)
 }
 
 func (c *cutOff) SaveSteps(ctx context.Context, id int64, claim node.Claim, p node.Progress) (node.Ask, error) {

@@ -159,7 +159,9 @@ func TestALostPowerRequestTellsUntilItHasTakenEffect(t *testing.T) {
 	r.on()
 	r.faults(`{"kind":"lost_power"}`)
 	r.book.onTell = func(n int, w node.Wait) error {
-		require.Equal(t, "On", w.Seen)
+		if n <= 3 { // later looks may show the server on its way
+			require.Equal(t, "On", w.Seen)
+		}
 		if n == 3 {
 			r.faults("")
 			require.NoError(t, r.server.Reset(servers.ResetForceOff))

@@ -57,8 +57,8 @@ func (c *lostClaimCounter) SaveSteps(ctx context.Context, operation int64, claim
 }
 
 // TellWait implements OperationStore.
-func (c *lostClaimCounter) TellWait(ctx context.Context, operation int64, claim node.Claim, w *node.Wait) (node.Ask, error) {
-	ask, err := c.OperationStore.TellWait(ctx, operation, claim, w)
+func (c *lostClaimCounter) TellWait(ctx context.Context, known *node.Operation, claim node.Claim, w *node.Wait) (node.Ask, error) {
+	ask, err := c.OperationStore.TellWait(ctx, known, claim, w)
 	c.count("guard", err)
 	return ask, err
 }

@@ -17,8 +17,9 @@ type OperationStore interface {
 	// StartRequest is CheckClaim right before a request to the node's BMC, which it records.
 	StartRequest(ctx context.Context, operation int64, c node.Claim, r node.BMCRequest) (node.Ask, error)
 	SaveSteps(ctx context.Context, operation int64, c node.Claim, p node.Progress) (node.Ask, error)
-	// TellWait writes what the running step waits for, and returns what CheckClaim does. It locks the operation's row only.
-	TellWait(ctx context.Context, operation int64, c node.Claim, w *node.Wait) (node.Ask, error)
+	// TellWait writes what the running step waits for, and returns what CheckClaim does. known is the operation as the conductor knows its
+	// row, and becomes what the row is now.
+	TellWait(ctx context.Context, known *node.Operation, c node.Claim, w *node.Wait) (node.Ask, error)
 	// HandOver records that the conductor has stopped working on the step, so that another
 	// one may continue it at once. p is the pause in Temporal that is the reason; it may be nil. Of
 	// known only InFlight and AnswerWithin are recorded.

@@ -185,7 +185,7 @@ func (t *task) mayTell() bool {
 
 func (t *task) writeWait(ctx context.Context) error {
 	t.toldAt = time.Now()
-	asked, err := t.Store.TellWait(ctx, t.op.ID, t.claim, t.op.StepWait)
+	asked, err := t.Store.TellWait(ctx, &t.saved, t.claim, t.op.StepWait)
 	if err == nil {
 		t.op.SetPendingAsk(asked)
 	}
@@ -276,7 +276,7 @@ func (t *task) askAgent(ctx context.Context, ask func() error) error {
 				until := t.lastTryEnds(ctx, step, 0, w.Within)
 				w.Until = &until
 			}
-			_, _ = t.Store.TellWait(ctx, t.op.ID, t.claim, &w) // a step does not need what it tells, and the next guard finds a lost claim
+			_, _ = t.Store.TellWait(ctx, &t.saved, t.claim, &w) // a step does not need what it tells, and the next guard finds a lost claim
 		}
 	})
 	err := ask()

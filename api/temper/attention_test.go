@@ -107,6 +107,7 @@ func TestAGroupOfLateNodesAdvisesWhatItsNodesDo(t *testing.T) {
 		written, err := json.Marshal(wait)
 		require.NoError(t, err)
 		b.SQL(`UPDATE operations SET phase = 'running', error = NULL, cause = NULL, conductor = 'c1', step_wait = $2,
+			late_at = ($2::jsonb ->> 'late_at')::timestamptz, late_cause = $2::jsonb ->> 'late_cause', late_cause_at = ($2::jsonb ->> 'late_at')::timestamptz,
 			steps = jsonb_set(steps, '{1,started_at}', $2::jsonb -> 'since') WHERE node_uuid = $1`, uuid, written)
 
 		groups := b.Get("/temper/v1/why?group=cause&node=" + name).Is(200)["groups"].([]any)

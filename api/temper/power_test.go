@@ -105,7 +105,7 @@ func TestWhatARunningStepWaitsForIsShownByTheOperationAndByWhy(t *testing.T) {
 	require.Equal(t, since.Format("2006-01-02T15:04:05+00:00"), why["since"])
 
 	fraction := 0.61
-	_, err = b.Store.TellWait(t.Context(), o.ID, claim, &node.Wait{
+	_, err = b.Store.TellWait(t.Context(), o, claim, &node.Wait{
 		For: node.WaitPower, Subject: "power off", Since: since, Until: &until, Every: 2 * time.Second, Seen: "On", SeenAt: &seen, Power: node.PowerOn,
 		Fraction: &fraction, Rate: 48e6, Speed: 0.01,
 	})

@@ -6,8 +6,7 @@ import (
 	"go.temper.dev/temper/internal/fault"
 )
 
-// Attention is why a node needs a person. Which nodes do is decided by the function nodes_in_trouble of
-// the schema, and by coverage.
+// Attention is why a node needs a person. Package store finds those that do.
 type Attention struct {
 	NodeUUID, NodeName string
 	ProvisionState     State

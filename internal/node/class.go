@@ -68,3 +68,8 @@ func TargetIn(s, want State) State {
 // A power request that succeeds does not erase it then (Ironic conductor/utils.py,
 // node_power_action, FAILURE_STATES).
 func KeepsError(s State) bool { return Fails(s) || s == ErrorState }
+
+// FailedStates are the states in which something has failed, and nothing goes on.
+func FailedStates() []State {
+	return slices.DeleteFunc(States(), func(s State) bool { return !KeepsError(s) })
+}

@@ -35,7 +35,7 @@ type Situation struct {
 
 // Course says whether the work of o goes on, rests or ends. It is asked while no step runs: by the
 // workflow that waits, and by the conductor that has the claim, before each step. Reconciliation
-// asks another question, whether the workflow of o is worth notifying (Asked and StaleWaits of
+// asks another question, whether the workflow of o is worth notifying (CanTakeUp, and StaleWaits of
 // package store).
 func (o *Operation) Course(s Situation) Course {
 	step, blocked := o.CurrentStep(), BlockReasonOf(o, s.Cover)
@@ -102,6 +102,22 @@ func (o *Operation) Ending() bool { return o.Phase == Undoing || o.Asked.Ends() 
 // WorkflowWaits reports whether the workflow of o waits, so that it has to be notified of a
 // new ask. A running step reads the row by itself.
 func (o *Operation) WorkflowWaits() bool { return o.Phase == Waiting || o.Phase == Holding }
+
+// CanTakeUp reports whether the workflow of o could take up now what was asked of it, so that a signal that got lost is worth repeating.
+// covered says whether a conductor covers the node.
+func (o *Operation) CanTakeUp(covered bool) bool {
+	switch {
+	case o.Phase == Ended, o.TemporalPause != nil:
+		return false
+	case o.Asked == AskAbort && o.Phase == Waiting:
+		return o.MayLeave(o.CurrentStep(), o.Blocked)
+	case o.Asked.Ends():
+		return true
+	case o.Asked == AskPower:
+		return o.Blocked != BlockedNoConductor && (o.Phase != Holding || covered)
+	}
+	return o.Asked == AskUnhold && o.Blocked == NotBlocked
+}
 
 // PendingAsk returns what the conductor that works on o has to take up. Temporal itself tells
 // it that its activity is paused.

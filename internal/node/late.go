@@ -1,6 +1,7 @@
 package node
 
 import (
+	"cmp"
 	"time"
 
 	"go.temper.dev/temper/internal/fault"
@@ -81,11 +82,78 @@ func (w *Wait) Late(now time.Time) bool { return w != nil && w.LateAt != nil && 
 // LateCause returns why the current step takes unusually long, "" if it does not or nobody knows. The cause of a BMC or an
 // agent that gives no answer is known at once.
 func (o *Operation) LateCause(now time.Time) fault.Code {
-	if silent := o.LiveWait().silence(); silent != "" {
-		return silent
-	}
-	if o.PastUsual(now) && o.StepWait.Late(now) {
-		return o.StepWait.LateCause
+	if cause, from, _ := o.lateCause(); from != nil && !from.After(now) {
+		return cause
 	}
 	return ""
+}
+
+// lateCause returns the cause that LateCause returns from a moment on, nil = it returns none. If since is not nil, what the cause names
+// has lasted since then.
+func (o *Operation) lateCause() (cause fault.Code, from, since *time.Time) {
+	w := o.StepWait
+	if silent := o.LiveWait().silence(); silent != "" {
+		since = cmp.Or(w.UnreadSince, &w.Since)
+		return silent, since, since
+	}
+	if !o.stepIsTimed() || w == nil || w.LateAt == nil || w.LateCause == "" {
+		return "", nil, nil
+	}
+	if w.For == WaitCall {
+		since = &w.Since
+	}
+	return w.LateCause, w.LateAt, since
+}
+
+// TakeUpLimit is after how long an operation that no workflow has begun is late.
+const TakeUpLimit = time.Minute
+
+// Lateness says from when on an operation takes longer than it should, and why. It is true as long as nothing about the operation
+// changes. The row of an operation has it in columns, so that SQL has only to compare them with the clock.
+type Lateness struct {
+	At      *time.Time // from when on it is late; nil = never
+	Cause   fault.Code // why; "" = nobody knows
+	CauseAt *time.Time // from when on Cause is known to be why
+	Since   *time.Time // since when what Cause names has lasted; nil = since At
+}
+
+// Lateness returns from when on o is late. What can't go on, or waits for a person, is not late.
+func (o *Operation) Lateness() Lateness {
+	if o.Phase == Ended || o.Phase == Holding || o.Blocked != NotBlocked || o.TemporalPause != nil {
+		return Lateness{}
+	}
+	l := Lateness{At: earliest(o.stepLateAt(), o.WaitingUntil)}
+	if o.Phase == Accepted {
+		at := o.AcceptedAt.Add(TakeUpLimit)
+		l.At = &at
+	}
+	l.Cause, l.CauseAt, l.Since = o.lateCause()
+	if o.Cause != "" { // it is undone, for that
+		l.Cause, l.CauseAt = o.Cause, l.At
+	}
+	return l
+}
+
+// stepIsTimed reports whether o has a current step that could go on now.
+func (o *Operation) stepIsTimed() bool {
+	return (o.Phase == Running || o.Phase == Waiting) && o.Blocked == NotBlocked && o.TemporalPause == nil
+}
+
+// stepLateAt returns from when on the current step takes unusually long; nil = never, or nobody can say.
+func (o *Operation) stepLateAt() *time.Time {
+	switch {
+	case !o.stepIsTimed():
+		return nil
+	case o.StepWait == nil:
+		return o.UsualUntil
+	}
+	return earliest(o.UsualUntil, o.StepWait.LateAt)
+}
+
+// earliest returns the earlier of two times, of which nil is never.
+func earliest(a, b *time.Time) *time.Time {
+	if a == nil || b != nil && b.Before(*a) {
+		return b
+	}
+	return a
 }

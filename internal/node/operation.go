@@ -236,11 +236,11 @@ func (o *Operation) NotTakenUp(now time.Time) bool {
 	return o.Phase == Accepted && now.Sub(o.AcceptedAt) > TakenUpIn
 }
 
-// powerFailureTold is for how long it is told that a node's last operation was a request for a power state that failed.
-const powerFailureTold = 24 * time.Hour
+// PowerFailureTold is for how long it is told that a node's last operation was a request for a power state that failed.
+const PowerFailureTold = 24 * time.Hour
 
 // PowerFailedLately reports whether o, the newest operation of its node, is a request for a power state that failed in the
-// last day. The function nodes_in_trouble of the schema has the same rule in SQL.
+// last day.
 func (o *Operation) PowerFailedLately(now time.Time) bool {
-	return o.Kind.Spec().PowerChange && o.Outcome == Failed && o.EndedAt != nil && now.Sub(*o.EndedAt) < powerFailureTold
+	return o.Kind.Spec().PowerChange && o.Outcome == Failed && o.EndedAt != nil && now.Sub(*o.EndedAt) < PowerFailureTold
 }

@@ -97,8 +97,8 @@ func (o *Operation) interrupted(step *Step) bool {
 // PastUsual reports whether the current step takes unusually long. Time in which o can't go on
 // does not count.
 func (o *Operation) PastUsual(now time.Time) bool {
-	return o.EndedAt == nil && (o.Phase == Running || o.Phase == Waiting) && o.Blocked == NotBlocked && o.TemporalPause == nil &&
-		(o.UsualUntil != nil && o.UsualUntil.Before(now) || o.StepWait.Late(now))
+	at := o.stepLateAt()
+	return at != nil && at.Before(now)
 }
 
 // postponeUsual moves UsualUntil by the time in which o could not go on.

@@ -29,6 +29,7 @@ var (
 	}
 	OperationColumns = []string{
 		"phase", "state", "version", "waiting_for", "waiting_until", "stalled", "stalled_at", "kept_for", "kept_left", "paused", "orphaned", "handed_over", "temporal_pause", "step_wait",
+		"late_at", "late_cause", "late_cause_at", "late_since",
 		"asked", "asked_end", "asked_by", "asked_reason", "asked_power", "asked_at",
 		"run_id", "begun_at", "ended_at", "outcome",
 		"claim_seq", "claim_attempt", "claim_started", "claimed_at", "conductor", "claim_incarnation", "claim_empty", "claim_lost_at",

@@ -10,15 +10,14 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// A node needs a person if it is in trouble, which the function nodes_in_trouble of the schema
-// decides, or else if it is in quarantine and nobody looks after it. All nodes of a fleet may be in
+// A node needs a person if it is in trouble (troubleSQL), or else if it is in quarantine and nobody looks after it. All nodes of a fleet may be in
 // quarantine, so that they are not looked at one by one: a page takes no more of each need than it
 // has room for, and a group takes the number from node_counts, less those that are in trouble.
 //
 // The braces stand for parts that depend on what is asked, mostly conditions (attentionQuery).
 const (
 	attentionWithSQL = `
-WITH in_trouble AS MATERIALIZED (SELECT t.* FROM nodes_in_trouble(@timeout) t),
+WITH ` + troubleSQL + `,
 quarantined AS MATERIALIZED (
 	SELECT v.id, v.since, c.nodes - coalesce(t.nodes, 0) AS nodes
 	  FROM coverage(@timeout) v
@@ -95,7 +94,7 @@ func (q *attentionQuery) in(sql string) string {
 }
 
 func (s *Store) attentionFilter(f node.AttentionFilter) *attentionQuery {
-	q := &attentionQuery{sql: map[string]string{}, args: args{"timeout": micros(s.conductorTimeout), "limit": pageLimit(f.Limit)}}
+	q := &attentionQuery{sql: map[string]string{}, args: troubleArgs(args{"timeout": micros(s.conductorTimeout), "limit": pageLimit(f.Limit)})}
 	equalUnlessEmpty := func(part, column, name, value string) {
 		if value != "" {
 			q.sql[part] += " AND " + column + " = @" + name

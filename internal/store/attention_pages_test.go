@@ -35,16 +35,17 @@ func (r *needyRow) fits(f node.AttentionFilter) bool {
 
 // needyRowsSQL looks at each node, and knows nothing of pages or counts.
 const needyRowsSQL = `
+WITH ` + store.TroubleSQL + `
 SELECT n.id, n.uuid::text, coalesce(n.resource_class, ''), n.driver, n.conductor_group, n.provision_state, coalesce(t.rank, 8), coalesce(t.reason, 'quarantined'),
 	CASE WHEN t.node_id IS NULL THEN 'no_conductor' ELSE coalesce(t.cause,
 		(SELECT (array_agg(o.cause ORDER BY o.id DESC))[1] FROM operations o WHERE o.node_id = n.id AND o.cause IS NOT NULL), '') END,
 	CASE WHEN t.node_id IS NULL THEN v.since ELSE t.since END
-  FROM nodes n JOIN coverage($1) v ON v.id = n.need_id LEFT JOIN nodes_in_trouble($1) t ON t.node_id = n.id
+  FROM nodes n JOIN coverage(@timeout) v ON v.id = n.need_id LEFT JOIN in_trouble t ON t.node_id = n.id
  WHERE (t.node_id IS NOT NULL OR v.quarantined) AND (NOT n.maintenance OR n.maintenance_by_fault)`
 
 func needyRows(t testing.TB, url string) []needyRow {
 	t.Helper()
-	rows, err := beside(t, url).Query(t.Context(), needyRowsSQL, time.Hour.Microseconds())
+	rows, err := beside(t, url).Query(t.Context(), needyRowsSQL, store.TroubleArgs(time.Hour))
 	require.NoError(t, err)
 	out, err := pgx.CollectRows(rows, func(r pgx.CollectableRow) (n needyRow, err error) {
 		err = r.Scan(&n.id, &n.uuid, &n.class, &n.driver, &n.group, &n.state, &n.rank, &n.reason, &n.cause, &n.since)

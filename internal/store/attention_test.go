@@ -77,6 +77,7 @@ func TestWhatNeedsAPersonIsFound(t *testing.T) {
 	late := create(t, s, node.DeployWait)
 	n.open(late, node.Waiting)
 	raw(t, url, `UPDATE operations SET error = NULL, cause = NULL, waiting_for = 'the agent', waiting_until = now() - interval '1 minute' WHERE node_uuid = $1`, late.UUID)
+	store.Decide(t.Context(), t, s, late.UUID)
 	want[late.Name] = node.ReasonLate
 	owed := create(t, s, node.Available)
 	raw(t, url, `UPDATE nodes SET owed = '["power off"]', owed_refused = true WHERE uuid = $1`, owed.UUID)
@@ -154,12 +155,14 @@ func TestWhatWasLateStaysLateWithoutTemporal(t *testing.T) {
 		waiting := create(t, s, node.DeployWait)
 		n.open(waiting, node.Waiting)
 		raw(t, url, `UPDATE operations SET error = NULL, cause = NULL, waiting_for = 'the agent', waiting_until = now() - $2::text::interval WHERE node_uuid = $1`, waiting.UUID, until)
+		store.Decide(t.Context(), t, s, waiting.UUID)
 		return waiting
 	}
 	before, meanwhile := waits("20 minutes"), waits("5 minutes")
 	unusual := create(t, s, node.Deploying)
 	n.open(unusual, node.Running)
 	raw(t, url, `UPDATE operations SET error = NULL, cause = NULL, usual_until = now() - interval '20 minutes' WHERE node_uuid = $1`, unusual.UUID)
+	store.Decide(t.Context(), t, s, unusual.UUID)
 	late := func() (names []string) {
 		for name, why := range n.now() {
 			if why == node.ReasonLate {
@@ -217,8 +220,8 @@ func TestNodesInQuarantineAreNotReadOneByOne(t *testing.T) {
 	require.NoError(t, err)
 	last := groups[len(groups)-1]
 	require.Equal(t, node.ReasonQuarantined, last.Reason)
-	require.Equal(t, ask[int](t, url, `SELECT count(*) FROM nodes WHERE resource_class = 'tin' AND id NOT IN (SELECT node_id FROM nodes_in_trouble($1))`,
-		time.Hour.Microseconds()), last.Nodes)
+	require.Equal(t, ask[int](t, url, `WITH `+store.TroubleSQL+` SELECT count(*) FROM nodes WHERE resource_class = 'tin' AND id NOT IN (SELECT node_id FROM in_trouble)`,
+		store.TroubleArgs(time.Hour)), last.Nodes)
 }
 
 // A silent BMC needs a person since it is silent, not since its operation was late, and so does an agent that has not called.
@@ -235,7 +238,9 @@ func TestSilenceNeedsAPersonSinceItBegan(t *testing.T) {
 	} {
 		on := create(t, s, node.DeployWait)
 		n.open(on, node.Waiting)
-		raw(t, url, `UPDATE operations SET error = NULL, cause = NULL, waiting_for = 'x', step_wait = $2 WHERE node_uuid = $1`, on.UUID, wait)
+		raw(t, url, `UPDATE operations SET error = NULL, cause = NULL, waiting_for = 'x', step_wait = $2,
+			steps = '[{"interface": "deploy", "step": "deploy", "state": "running"}]' WHERE node_uuid = $1`, on.UUID, wait)
+		store.Decide(t.Context(), t, s, on.UUID)
 		all, err := s.Attention(t.Context(), node.AttentionFilter{Nodes: []string{on.UUID}})
 		require.NoError(t, err)
 		require.Len(t, all, 1, name)

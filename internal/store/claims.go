@@ -88,11 +88,12 @@ func queueClaim(b *pgx.Batch, o *node.Operation, t node.Taking, told []node.Told
 	var d dicts
 	a := args{
 		"id": o.ID, "seq": o.Claim.Seq, "attempt": o.Claim.Attempt, "started": nil, "claimed_at": o.ClaimedAt, "conductor": o.Conductor,
-		"incarnation": t.Incarnation, "orphaned": o.Orphaned, "state": o.State(), "temporal_pause": d.pause(o.TemporalPause), "usual_until": o.UsualUntil, "enough": node.EnoughSamples,
+		"incarnation": t.Incarnation, "orphaned": o.Orphaned, "temporal_pause": d.pause(o.TemporalPause), "usual_until": o.UsualUntil, "enough": node.EnoughSamples,
 	}
 	if !t.Started.IsZero() {
 		a["started"] = t.Started
 	}
+	addDecided(a, o)
 	if err := cmp.Or(d.err, addOperationTold(a, told)); err != nil {
 		return err
 	}
@@ -118,34 +119,81 @@ func lost(id int64, c node.Claim) error {
 }
 
 const checkClaimSQL = `
-SELECT asked_now(o) FROM operations o
+SELECT ` + pending + ` FROM operations o
  WHERE o.id = @id AND claim_held(o, @seq, @attempt) AND o.ended_at IS NULL`
 
 // CheckClaim is called just before a request to the hardware. It returns fault.Lost if the claim is
 // not the newest one, else what is asked of the operation now.
 func (s *Store) CheckClaim(ctx context.Context, id int64, c node.Claim) (ask node.Ask, err error) {
-	found, err := s.one(ctx, "check a claim", checkClaimSQL, args{"id": id, "seq": c.Seq, "attempt": c.Attempt}, func(r pgx.Row) error {
-		return r.Scan(&ask)
-	})
+	found, err := s.one(ctx, "check a claim", checkClaimSQL, args{"id": id, "seq": c.Seq, "attempt": c.Attempt}, scanPending(&ask))
 	if err == nil && !found {
 		err = lost(id, c)
 	}
 	return ask, err
 }
 
+// pending has the columns of operations o that node.Operation.PendingAsk decides by.
+const pending = `o.asked, o.paused, o.temporal_pause`
+
+// scanPending returns a scan of pending that sets ask to what is asked of the operation.
+func scanPending(ask *node.Ask) func(pgx.Row) error {
+	return func(r pgx.Row) error {
+		var o node.Operation
+		err := r.Scan(&o.Asked, &o.Paused, &o.TemporalPause)
+		*ask = o.PendingAsk()
+		return err
+	}
+}
+
 // TellWait writes what the running step of an operation waits for, and returns what is asked of the operation now, as
-// CheckClaim does. It returns fault.Lost if the claim is not the newest.
-func (s *Store) TellWait(ctx context.Context, id int64, c node.Claim, w *node.Wait) (ask node.Ask, err error) {
+// CheckClaim does. known is the operation as its conductor knows its row, and becomes what the row is now. TellWait returns
+// fault.Lost if the claim is not the newest.
+func (s *Store) TellWait(ctx context.Context, known *node.Operation, c node.Claim, w *node.Wait) (node.Ask, error) {
+	after := known.Snapshot()
+	after.StepWait = w
+	a, err := waitArgs(&after, c)
+	if err != nil {
+		return "", err
+	}
+	told, err := s.one(ctx, "tell what a step waits for", tellWaitSQL, a, func(r pgx.Row) error { return r.Scan(nil) })
+	if err == nil && !told { // somebody has changed the operation meanwhile, or taken it
+		after, err = s.tellWaitLocked(ctx, known.ID, c, w)
+	}
+	if err != nil {
+		return "", err
+	}
+	*known = after.KeepClaimed(known)
+	return after.PendingAsk(), nil
+}
+
+func (s *Store) tellWaitLocked(ctx context.Context, id int64, c node.Claim, w *node.Wait) (o node.Operation, err error) {
+	found := false
+	err = s.inTx(ctx, "tell what a step waits for", func(b *pgx.Batch) {
+		b.Queue(lockOperationSQL, args{"id": id}).QueryRow(maybe(&found, func(r pgx.Row) (err error) {
+			o, err = scanOperation(r)
+			return err
+		}))
+	}, func(b *pgx.Batch) error {
+		if !found || o.EndedAt != nil || o.Claim != c {
+			return lost(id, c)
+		}
+		o.StepWait = w
+		a, err := waitArgs(&o, c)
+		if err != nil {
+			return err
+		}
+		b.Queue(tellWaitSQL, a).QueryRow(func(r pgx.Row) error { return r.Scan(nil) })
+		return nil
+	})
+	return o, err
+}
+
+// waitArgs returns the arguments of tellWaitSQL.
+func waitArgs(o *node.Operation, c node.Claim) (args, error) {
 	var d dicts
-	a := args{"id": id, "seq": c.Seq, "attempt": c.Attempt, "step_wait": d.stepWait(w)}
-	if d.err != nil {
-		return "", d.err
-	}
-	found, err := s.one(ctx, "tell what a step waits for", tellWaitSQL, a, func(r pgx.Row) error { return r.Scan(&ask) })
-	if err == nil && !found {
-		err = lost(id, c)
-	}
-	return ask, err
+	a := args{"id": o.ID, "seq": c.Seq, "attempt": c.Attempt, "version": o.Version, "step_wait": d.stepWait(o.StepWait)}
+	addDecided(a, o)
+	return a, d.err
 }
 
 // HandOver records that the holder of the claim has stopped in good order before its step was over,
@@ -167,7 +215,8 @@ func (s *Store) HandOver(ctx context.Context, id int64, c node.Claim, p *node.Pa
 		before := o.Snapshot()
 		o.HandOver(p)
 		var d dicts
-		a := args{"id": id, "temporal_pause": d.pause(o.TemporalPause), "state": o.State()}
+		a := args{"id": id, "temporal_pause": d.pause(o.TemporalPause)}
+		addDecided(a, &o)
 		addRequest(a, known)
 		if err := cmp.Or(d.err, addOperationTold(a, o.Tell(&before))); err != nil {
 			return err

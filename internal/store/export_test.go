@@ -150,7 +150,7 @@ func ReconcileStatements() map[string]Statement {
 		"not begun": {notBegunSQL, args{"age": int64(1), "limit": 1000}},
 		"begun":     {openRunsSQL, args{"after": int64(0), "limit": 1000}},
 		"owing":     {undosDueSQL, args{"media": int64(120_000_000), "insert": node.InsertMedia, "limit": 10, "timeout": int64(1)}},
-		"asked":     {askedSQL, args{"age": int64(1), "limit": 1000, "timeout": int64(1)}},
+		"asked":     {askedSQL, args{"age": int64(1), "limit": 1000, "timeout": int64(1), "after": nil, "after_id": int64(0)}},
 		"stale":     {staleWaitsSQL, args{"timeout": int64(1), "limit": 1000, "interrupting": node.Interrupting}},
 	}
 }
@@ -270,3 +270,21 @@ func (s *Store) AddHistory(ctx context.Context, e node.HistoryEvent) error {
 
 // StartRequestSQL is the statement of StartRequest.
 const StartRequestSQL = startRequestSQL
+
+// TroubleSQL is troubleSQL, and TroubleArgs returns its arguments.
+const TroubleSQL = troubleSQL
+
+func TroubleArgs(conductorTimeout time.Duration) pgx.StrictNamedArgs {
+	return troubleArgs(args{"timeout": micros(conductorTimeout)})
+}
+
+// Decide writes what is decided of the open operation of a node (decided), after a test has written its row.
+func Decide(ctx context.Context, t testing.TB, s *Store, nodeUUID string) {
+	t.Helper()
+	all, err := s.Operations(ctx, node.OperationFilter{Node: nodeUUID, Limit: 1})
+	require.NoError(t, err)
+	a := args{"id": all[0].ID}
+	addDecided(a, &all[0])
+	_, err = s.exec(ctx, "decide", "UPDATE operations o SET "+decided+" WHERE o.id = @id", a)
+	require.NoError(t, err)
+}

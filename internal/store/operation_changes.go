@@ -17,18 +17,28 @@ import (
 // leads from and to.
 //
 // What an event writes is decided in Go: the row is locked and read, changed by the methods of node.Operation, and written. The save of a
-// conductor knows the row, and writes it if nobody has changed it meanwhile (version). beginSQL, fenceSQL, tellWaitSQL, registerSQL
+// conductor knows the row, and writes it if nobody has changed it meanwhile (version). beginSQL, fenceSQL, registerSQL
 // and endSQL write without reading, because what they write depends on nothing that they would read.
+
+// decided is the part of an UPDATE of operations that writes what is decided in Go by the whole row (addDecided). SQL selects by it, instead
+// of deciding again.
+const decided = `state = @state, asked_end = @asked_end, late_at = @late_at, late_cause = @late_cause, late_cause_at = @late_cause_at, late_since = @late_since`
+
+// addDecided adds the parameters of decided. o is the row as it will be.
+func addDecided(a args, o *node.Operation) {
+	l := o.Lateness()
+	a["state"], a["asked_end"], a["late_at"], a["late_cause"], a["late_cause_at"], a["late_since"] = o.State(), o.Asked.Ends(), l.At, l.Cause, l.CauseAt, l.Since
+}
 
 // A number that is given (@id) was taken from the sequence before.
 var insertOperationSQL = `
 WITH o AS (
 INSERT INTO operations AS o (id, node_id, node_uuid, node_name, kind, phase, requested_by, origin, target, power_target,
-	soft_timeout_ms, accepted_at, conductor_group, driver, steps, undo, retry_of, on_failure, in_maintenance, paused, model, image)
+	soft_timeout_ms, accepted_at, conductor_group, driver, steps, undo, retry_of, on_failure, in_maintenance, paused, late_at, model, image)
 OVERRIDING SYSTEM VALUE
 SELECT @id, n.id, @node_uuid, @node_name, @kind, 'accepted', @requested_by, @origin, @target, @power_target,
 	@soft_timeout_ms, clock_timestamp(), @conductor_group, @driver, @steps, @undo, nullif(@retry_of::bigint, 0),
-	coalesce(nullif(@on_failure, ''), 'fail'), @in_maintenance, @paused, node_model(n), image_key(n.instance_info)
+	coalesce(nullif(@on_failure, ''), 'fail'), @in_maintenance, @paused, clock_timestamp() + @take_up_limit::bigint * interval '1 microsecond', node_model(n), image_key(n.instance_info)
   FROM nodes n WHERE n.id = @node_id
 RETURNING o.*),
 ` + acceptedSQL + `
@@ -48,8 +58,8 @@ const acceptedSQL = `told AS (
 // gets a line in its history, so that repeated tries do not fill it.
 var openUndosSQL = `
 WITH o AS (
-	INSERT INTO operations (node_id, node_uuid, node_name, kind, phase, requested_by, origin, conductor_group, driver, steps, model, image)
-	SELECT n.id, n.uuid, coalesce(n.name, ''), @kind, 'accepted', @by, n.provision_state, n.conductor_group, n.driver, @steps, node_model(n), image_key(n.instance_info)
+	INSERT INTO operations (node_id, node_uuid, node_name, kind, phase, requested_by, origin, conductor_group, driver, steps, late_at, model, image)
+	SELECT n.id, n.uuid, coalesce(n.name, ''), @kind, 'accepted', @by, n.provision_state, n.conductor_group, n.driver, @steps, clock_timestamp() + @take_up_limit::bigint * interval '1 microsecond', node_model(n), image_key(n.instance_info)
 	  FROM nodes n WHERE n.id = ANY (@ids) ORDER BY n.id
 	ON CONFLICT (node_id) WHERE ended_at IS NULL DO NOTHING
 	RETURNING *),
@@ -66,7 +76,8 @@ SELECT o.* FROM o ORDER BY o.id`
 const beginSQL = `
 WITH w AS (
 UPDATE operations o SET run_id = @run, begun_at = coalesce(o.begun_at, clock_timestamp()),
-	phase = CASE o.phase WHEN 'accepted' THEN 'running' ELSE o.phase END, state = CASE o.state WHEN 'accepted' THEN 'running' ELSE o.state END
+	phase = CASE o.phase WHEN 'accepted' THEN 'running' ELSE o.phase END, state = CASE o.state WHEN 'accepted' THEN 'running' ELSE o.state END,
+	late_at = CASE WHEN o.begun_at IS NOT NULL THEN o.late_at END
  WHERE o.id = @id AND o.ended_at IS NULL
    AND (o.run_id IS NULL OR o.run_id = @run) AND o.workflow_suffix = @suffix
 RETURNING o.*),
@@ -103,7 +114,7 @@ var claimSQL = `
 WITH w AS (
 	UPDATE operations SET claim_seq = @seq, claim_attempt = @attempt, claim_started = @started, claimed_at = @claimed_at, conductor = @conductor,
 		claim_incarnation = @incarnation, claim_empty = true, claim_lost_at = NULL, orphaned = @orphaned, temporal_pause = @temporal_pause,
-		usual_until = @usual_until, state = @state, entries = entries + @told_entries
+		usual_until = @usual_until, ` + decided + `, entries = entries + @told_entries
 	 WHERE id = @id
 	RETURNING *),
 o AS (SELECT * FROM w),
@@ -130,7 +141,7 @@ func saveOperation(from, last string) string {
 	return `
 op AS (
 UPDATE operations o SET
-	version = o.version + 1, steps = @steps, undo = @undo, phase = @phase, state = @state, waiting_for = @waiting_for, waiting_until = @waiting_until, step_wait = @step_wait, asked = @asked,
+	version = o.version + 1, steps = @steps, undo = @undo, phase = @phase, ` + decided + `, waiting_for = @waiting_for, waiting_until = @waiting_until, step_wait = @step_wait, asked = @asked,
 	handed_over = @handed_over, usual_until = @usual_until, entries = o.entries + @told_entries, claim_empty = o.claim_empty AND NOT @came, stalled = '', stalled_at = NULL, kept_for = '', kept_left = NULL
 ` + from + `
    AND o.id = @id AND claim_held(o, @seq, @attempt) AND o.version = @version AND o.ended_at IS NULL
@@ -154,10 +165,10 @@ const saveRequestSQL = `request AS (
 		answer_within = coalesce(nullif(excluded.answer_within, 0), q.answer_within))`
 
 // tellWaitSQL writes what a running step waits for, and nothing else: it locks no row but the operation's.
-const tellWaitSQL = `
-UPDATE operations o SET step_wait = @step_wait
- WHERE o.id = @id AND claim_held(o, @seq, @attempt) AND o.ended_at IS NULL
-RETURNING asked_now(o)`
+var tellWaitSQL = `
+UPDATE operations o SET step_wait = @step_wait, ` + decided + `
+ WHERE o.id = @id AND claim_held(o, @seq, @attempt) AND o.version = @version AND o.ended_at IS NULL
+RETURNING true`
 
 // saveNodeSQL also writes what the step has read of its node. It locks the node before it writes the operation, as every
 // transaction that needs both does.
@@ -191,7 +202,7 @@ SELECT true FROM op`
 // handOverStepSQL writes to a row that is locked that its conductor has stopped working on the step.
 var handOverStepSQL = `
 WITH op AS (
-UPDATE operations o SET handed_over = true, claim_empty = false, temporal_pause = @temporal_pause, state = @state, version = o.version + 1, entries = o.entries + @told_entries
+UPDATE operations o SET handed_over = true, claim_empty = false, temporal_pause = @temporal_pause, ` + decided + `, version = o.version + 1, entries = o.entries + @told_entries
  WHERE o.id = @id
 RETURNING o.node_id AS id, o.node_id, o.node_uuid, o.node_name, o.kind, o.entries, o.state),
 x AS (SELECT * FROM op),` + operationTold("") + `,
@@ -223,15 +234,15 @@ RETURNING incarnation),` + contactSQL + `
 SELECT incarnation FROM beat`
 
 var askSQL = operationUpdate(`
-UPDATE operations o SET asked = @ask, asked_end = @asked_end, asked_by = @by, asked_reason = @reason, asked_power = @power, asked_at = clock_timestamp(),
-	on_failure = coalesce(nullif(@on_failure, ''), o.on_failure), state = @state, version = o.version + 1, entries = o.entries + @told_entries
+UPDATE operations o SET asked = @ask, asked_by = @by, asked_reason = @reason, asked_power = @power, asked_at = clock_timestamp(),
+	on_failure = coalesce(nullif(@on_failure, ''), o.on_failure), ` + decided + `, version = o.version + 1, entries = o.entries + @told_entries
  WHERE o.id = @id AND o.ended_at IS NULL`)
 
 // endSQL ends an operation, and notifies who waits for that; @steps null leaves its steps as they are.
 var endSQL = `
 WITH x AS (
 	UPDATE operations o SET phase = 'ended', state = 'ended', outcome = @outcome, error = nullif(@error, ''), cause = nullif(@cause, ''), ended_at = clock_timestamp(),
-		steps = coalesce(@steps, o.steps), waiting_for = '', waiting_until = NULL, usual_until = NULL, step_wait = NULL, missing_since = NULL,
+		steps = coalesce(@steps, o.steps), waiting_for = '', waiting_until = NULL, usual_until = NULL, step_wait = NULL, late_at = NULL, missing_since = NULL,
 		stalled = '', stalled_at = NULL, kept_for = '', kept_left = NULL, paused = false, orphaned = false, temporal_pause = NULL
 	 WHERE o.id = @id AND o.ended_at IS NULL
 	RETURNING o.id, o.node_id, o.node_uuid, o.node_name, o.kind, o.entries, o.phase AS state),
@@ -247,10 +258,10 @@ UPDATE operations o SET run_id = nullif(@run, ''), begun_at = CASE WHEN @run <> 
 	stalled = @stalled, stalled_at = @stalled_at, kept_for = @kept_for, kept_left = @kept_left,
 	paused = @paused, orphaned = @orphaned, temporal_pause = @temporal_pause, conductor_group = @group, driver = @driver,
 	steps = @steps, undo = @undo, decisions = @decisions, error = nullif(@error, ''), cause = nullif(@cause, ''),
-	asked = @asked, asked_end = @asked_end, asked_by = @asked_by, asked_reason = @asked_reason,
+	asked = @asked, asked_by = @asked_by, asked_reason = @asked_reason,
 	asked_at = CASE WHEN @asked = '' THEN NULL WHEN @asked = o.asked THEN o.asked_at ELSE clock_timestamp() END,
 	missing_since = CASE WHEN o.run_id IS DISTINCT FROM nullif(@run, '') THEN NULL ELSE o.missing_since END,
-	state = @state, version = o.version + 1, entries = o.entries + @told_entries
+	` + decided + `, version = o.version + 1, entries = o.entries + @told_entries
  WHERE o.id = @id`)
 
 // queueWrite queues that o, which was before, is written back, and then read into o.
@@ -261,14 +272,15 @@ func queueWrite(b *pgx.Batch, before, o *node.Operation, came bool) error {
 		decisions = []node.DecisionRecord{}
 	}
 	a := args{
-		"id": o.ID, "run": o.RunID, "seq": o.Claim.Seq, "attempt": o.Claim.Attempt, "came": came, "phase": o.Phase, "state": o.State(),
+		"id": o.ID, "run": o.RunID, "seq": o.Claim.Seq, "attempt": o.Claim.Attempt, "came": came, "phase": o.Phase,
 		"waiting_for": words(o.WaitingFor, maxError), "waiting_until": o.WaitingUntil, "usual_until": o.UsualUntil,
 		"stalled": o.Blocked, "stalled_at": o.BlockedAt, "kept_for": words(o.KeptFor, maxError), "kept_left": o.KeptLeft,
 		"paused": o.Paused, "orphaned": o.Orphaned, "temporal_pause": d.pause(o.TemporalPause), "step_wait": d.stepWait(o.StepWait), "group": o.Group, "driver": o.Driver,
 		"steps": d.steps(o.Steps), "undo": d.undo(o.Undo), "decisions": d.of(decisions),
 		"error": failure(o.Error), "cause": o.Cause,
-		"asked": o.Asked, "asked_end": o.Asked.Ends(), "asked_by": words(o.AskedBy, 255), "asked_reason": words(o.AskedReason, maxError),
+		"asked": o.Asked, "asked_by": words(o.AskedBy, 255), "asked_reason": words(o.AskedReason, maxError),
 	}
+	addDecided(a, o)
 	if err := cmp.Or(d.err, addOperationTold(a, o.Tell(before))); err != nil {
 		return err
 	}
@@ -322,7 +334,8 @@ func queueAsk(b *pgx.Batch, before node.Operation, st node.Steer, o *node.Operat
 	after := before.Snapshot()
 	after.Ask(st.Ask, st.By, st.Reason)
 	after.AskedPower = st.Power
-	a := args{"id": before.ID, "ask": st.Ask, "asked_end": st.Ask.Ends(), "by": words(st.By, 255), "reason": words(st.Reason, maxError), "power": st.Power, "on_failure": st.OnFailure, "state": after.State()}
+	a := args{"id": before.ID, "ask": st.Ask, "by": words(st.By, 255), "reason": words(st.Reason, maxError), "power": st.Power, "on_failure": st.OnFailure}
+	addDecided(a, &after)
 	if err := addOperationTold(a, after.Tell(&before)); err != nil {
 		return err
 	}

@@ -69,6 +69,10 @@ var operationTable = newTable(
 	optional("temporal_pause", "", func(o *operationRow) **node.Pause { return &o.TemporalPause }),
 	unread[operationRow]("missing_since"),
 	optional("step_wait", "", func(o *operationRow) **node.Wait { return &o.StepWait }),
+	unread[operationRow]("late_at"),
+	unread[operationRow]("late_cause"),
+	unread[operationRow]("late_cause_at"),
+	unread[operationRow]("late_since"),
 
 	text("asked", func(o *operationRow) *node.Ask { return &o.Asked }),
 	unread[operationRow]("asked_end"),

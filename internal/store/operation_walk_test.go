@@ -153,12 +153,25 @@ func (w *walk) tell() {
 	}
 	now := time.Now().UTC()
 	wait := &node.Wait{For: node.WaitPower, Subject: string(node.PowerOff), Since: now, Seen: "On", SeenAt: &now}
-	asked, err := w.s.TellWait(w.Context(), w.want.ID, w.want.Claim, wait)
+	switch w.IntN(4) {
+	case 0:
+		wait.LateAt, wait.LateCause = ptr(now.Add(time.Minute)), fault.PowerUnchanged
+	case 1:
+		wait.For = node.WaitAnswer
+		wait.Missed("no answer", now)
+	}
+	known := w.want // its version is old, so that the row is read
+	if w.IntN(2) == 0 {
+		o, err := w.s.Operation(w.Context(), w.want.ID)
+		w.fine(err)
+		known = *o
+	}
+	asked, err := w.s.TellWait(w.Context(), &known, w.want.Claim, wait)
 	w.fine(err)
 	require.Equal(w, w.want.PendingAsk(), asked, w.log)
 	w.want.StepWait = wait
 	w.happened(node.OpTell, "")
-	_, err = w.s.TellWait(w.Context(), w.want.ID, node.Claim{Seq: w.want.Claim.Seq, Attempt: w.want.Claim.Attempt - 1}, nil)
+	_, err = w.s.TellWait(w.Context(), &known, node.Claim{Seq: w.want.Claim.Seq, Attempt: w.want.Claim.Attempt - 1}, nil)
 	kind(w, fault.Lost, err)
 }
 
@@ -345,8 +358,30 @@ func (w *walk) compare() {
 	w.decisions(have)
 }
 
+// stored has the columns of an operation that are decided in Go by the whole row.
+type stored struct {
+	State    node.Phase
+	AskedEnd bool
+	node.Lateness
+}
+
+// decided requires that the row of o has what is decided by it.
+func (w *walk) decided(o *node.Operation) {
+	have := stored{}
+	row := beside(w, w.url).QueryRow(w.Context(), "SELECT state, asked_end, late_at, late_cause, late_cause_at, late_since FROM operations WHERE id = $1", o.ID)
+	w.fine(row.Scan(&have.State, &have.AskedEnd, &have.At, &have.Cause, &have.CauseAt, &have.Since))
+	want := stored{o.State(), o.Asked.Ends(), o.Lateness()}
+	for _, at := range []**time.Time{&want.At, &want.CauseAt, &want.Since, &have.At, &have.CauseAt, &have.Since} {
+		if *at != nil {
+			*at = ptr((*at).UTC().Truncate(time.Millisecond))
+		}
+	}
+	require.Equal(w, want, have, "%+v, after %v", *o, w.log)
+}
+
 // decisions requires that the statements that decide in SQL decide as Go does.
 func (w *walk) decisions(o *node.Operation) {
+	w.decided(o)
 	told, err := w.s.CheckClaim(w.Context(), o.ID, o.Claim)
 	w.fine(err)
 	require.Equal(w, o.PendingAsk(), told, w.log)
@@ -359,7 +394,7 @@ func (w *walk) decisions(o *node.Operation) {
 	asked, err := w.s.Asked(w.Context())
 	w.fine(err)
 	repeated := slices.ContainsFunc(asked, func(x node.Operation) bool { return x.ID == o.ID })
-	require.Equal(w, canTakeUpAsk(n.Operation, cover.Covered), repeated, "%+v, after %v", *o, w.log)
+	require.Equal(w, n.Operation.CanTakeUp(cover.Covered), repeated, "%+v, after %v", *o, w.log)
 	staleWaits := slices.Contains(staleWaits(w, w.s), o.ID)
 	require.Equal(w, waitIsStale(n.Operation, cover), staleWaits, "%+v %+v, after %v", *o, cover, w.log)
 }
@@ -382,7 +417,7 @@ func (w *walk) end() {
 	_, err = w.s.SaveSteps(w.Context(), o.ID, o.Claim, node.Progress{Phase: node.Running})
 	kind(w, fault.Lost, err)
 	kind(w, fault.Lost, w.s.HandOver(w.Context(), o.ID, o.Claim, nil, node.Progress{}))
-	_, err = w.s.TellWait(w.Context(), o.ID, o.Claim, &node.Wait{For: node.WaitPower})
+	_, err = w.s.TellWait(w.Context(), o, o.Claim, &node.Wait{For: node.WaitPower})
 	kind(w, fault.Lost, err)
 	_, err = w.s.Block(w.Context(), o.ID, o.RunID, 0, node.BlockedNoConductor, "a conductor", nil)
 	kind(w, fault.Lost, err)

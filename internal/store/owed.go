@@ -37,7 +37,7 @@ SELECT n.id FROM nodes n
 // histories and operations as they are then.
 func (s *Store) OpenUndos(ctx context.Context, steps []node.Step, by string, mediaTimeout time.Duration, limit int) (opened []node.Operation, err error) {
 	var d dicts
-	a := args{"steps": d.steps(steps), "by": by, "type": node.HistoryAccepted, "kind": node.KindUndo}
+	a := args{"steps": d.steps(steps), "by": by, "type": node.HistoryAccepted, "kind": node.KindUndo, "take_up_limit": micros(node.TakeUpLimit)}
 	if d.err != nil {
 		return nil, d.err
 	}

@@ -57,7 +57,7 @@ func TestAnUndoThatIsDueIsTheOneThatFollowUpBuilds(t *testing.T) {
 	})
 	require.NoError(t, err)
 	row := func(id int64) string {
-		return ask[string](t, url, `SELECT jsonb_pretty(to_jsonb(o) - 'id' - 'accepted_at' - 'phase' - 'state' - 'version' - 'outcome' - 'error' - 'cause' - 'ended_at' - 'workflow_suffix') FROM operations o WHERE id = $1`, id)
+		return ask[string](t, url, `SELECT jsonb_pretty(to_jsonb(o) - 'id' - 'accepted_at' - 'late_at' - 'phase' - 'state' - 'version' - 'outcome' - 'error' - 'cause' - 'ended_at' - 'workflow_suffix') FROM operations o WHERE id = $1`, id)
 	}
 	require.Equal(t, node.Accepted, due[0].Phase)
 	require.Equal(t, node.Accepted, o.Phase)

@@ -49,26 +49,39 @@ func (s *Store) OpenOperations(ctx context.Context, ids []int64) ([]node.Operati
 // askedFor is the age from which on an ask is repeated to the workflow.
 const askedFor = 3 * time.Second
 
-// askedSQL selects operations whose workflow could take up now what was asked of it some seconds ago. A test compares it with
-// the same rule in Go.
 const askedSQL = `
-WITH covered AS MATERIALIZED (SELECT * FROM covered_needs(@timeout))
-SELECT o.* FROM operations o
+SELECT o.*, n.need_id IN (SELECT k.id FROM covered_needs(@timeout) k)
+  FROM operations o JOIN nodes n ON n.id = o.node_id
  WHERE o.ended_at IS NULL AND o.temporal_pause IS NULL AND o.asked <> '' AND o.asked_at < clock_timestamp() - @age * interval '1 microsecond'
-   AND (o.phase <> 'holding' OR o.asked <> 'power' OR EXISTS (SELECT FROM nodes n WHERE n.id = o.node_id AND n.need_id IN (SELECT k.id FROM covered k)))
-   AND (o.asked <> 'abort' OR o.phase <> 'waiting' OR o.stalled <> ''
-	OR coalesce((SELECT coalesce((s.step -> 'abortable')::boolean, false) OR s.step ->> 'state' <> 'waiting'
-			AND (s.step ->> 'attempts')::int <= 1 AND NOT s.step ? 'issued' AND NOT s.step ? 'phase'
-		  FROM jsonb_array_elements(o.steps) WITH ORDINALITY AS s (step, place)
-		 WHERE s.step ->> 'state' NOT IN ('done', 'skipped') ORDER BY s.place LIMIT 1), true))
-   AND (o.stalled = '' OR o.asked_end OR o.stalled IN ('maintenance', 'deaths') AND o.asked = 'power')
- ORDER BY o.asked_at LIMIT @limit`
+   AND (o.asked_at, o.id) > (coalesce(@after::timestamptz, '-infinity'), @after_id)
+ ORDER BY o.asked_at, o.id LIMIT @limit`
 
 // Asked returns the open operations that were asked for something more than askedFor ago, and that
-// can act on it now. Others are left out, because each signal makes a workflow's history longer.
-func (s *Store) Asked(ctx context.Context) ([]node.Operation, error) {
-	return list(ctx, s, "list operations asked", askedSQL,
-		args{"age": micros(askedFor), "limit": node.MaxLimit, "timeout": micros(s.conductorTimeout)}, eachOperation())
+// can act on it now (node.Operation.CanTakeUp). Others are left out, because each signal makes a workflow's history longer.
+func (s *Store) Asked(ctx context.Context) (out []node.Operation, err error) {
+	covered := false
+	scan := eachOperation(&covered)
+	a := args{"age": micros(askedFor), "limit": node.MaxLimit, "timeout": micros(s.conductorTimeout), "after": nil, "after_id": int64(0)}
+	for {
+		read := 0
+		page, err := list(ctx, s, "list operations asked", askedSQL, a, func(r pgx.Row) (*node.Operation, error) {
+			o, err := scan(r)
+			read++
+			a["after"], a["after_id"] = o.AskedAt, o.ID
+			if err != nil || !o.CanTakeUp(covered) {
+				return nil, err
+			}
+			return &o, nil
+		})
+		for _, o := range page {
+			if o != nil {
+				out = append(out, *o)
+			}
+		}
+		if err != nil || read < node.MaxLimit || len(out) >= node.MaxLimit {
+			return out, err
+		}
+	}
 }
 
 const missedCallbacksSQL = `SELECT o.* FROM operations o JOIN agents a ON a.node_id = o.node_id

@@ -5,22 +5,6 @@ import "go.temper.dev/temper/internal/node"
 // Reconciliation decides in SQL, for all operations in one statement, which workflows it notifies (Store.Asked and
 // Store.StaleWaits). The functions of this file are the rules that the walk over operations holds these statements against.
 
-// canTakeUpAsk reports whether the workflow of o could take up now what was asked of it, so
-// that it is worth notifying it again. covered says that a live conductor covers the node.
-func canTakeUpAsk(o *node.Operation, covered bool) bool {
-	switch {
-	case o.Phase == node.Ended, o.TemporalPause != nil:
-		return false
-	case o.Asked == node.AskAbort && o.Phase == node.Waiting:
-		return o.MayLeave(o.CurrentStep(), o.Blocked)
-	case o.Asked.Ends():
-		return true
-	case o.Asked == node.AskPower:
-		return o.Blocked != node.BlockedNoConductor && (o.Phase != node.Holding || covered)
-	}
-	return o.Asked == node.AskUnhold && o.Blocked == node.NotBlocked
-}
-
 // waitIsStale reports whether the workflow of o waits for something else than it
 // should and has to read the row again: a conductor is back or gone, maintenance was lifted,
 // or the conductor of a paused operation has died. It is false for a workflow that waits for

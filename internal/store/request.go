@@ -222,7 +222,7 @@ func operationArgs(id int64, n *node.Node, o *node.Operation) (args, error) {
 		"id": id, "node_id": n.ID, "node_uuid": n.UUID, "node_name": n.Name, "kind": o.Kind, "requested_by": words(o.RequestedBy, 255),
 		"origin": o.Origin, "target": o.Target, "power_target": o.PowerTarget, "soft_timeout_ms": o.SoftTimeout.Milliseconds(),
 		"conductor_group": group, "driver": driver, "steps": d.steps(o.Steps), "undo": d.undo(o.Undo), "retry_of": o.RetryOf,
-		"in_maintenance": o.InMaintenance, "paused": o.Paused, "on_failure": o.OnFailure,
+		"in_maintenance": o.InMaintenance, "paused": o.Paused, "on_failure": o.OnFailure, "take_up_limit": micros(node.TakeUpLimit),
 	}
 	return a, d.err
 }

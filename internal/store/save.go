@@ -76,11 +76,12 @@ func saveStatement(known *node.Operation, c node.Claim, p node.Progress) (sql st
 	}
 	var d dicts
 	sql, a = saveStepsSQL, args{
-		"id": known.ID, "seq": c.Seq, "attempt": c.Attempt, "version": known.Version, "phase": after.Phase, "state": after.State(),
+		"id": known.ID, "seq": c.Seq, "attempt": c.Attempt, "version": known.Version, "phase": after.Phase,
 		"steps": d.steps(after.Steps), "undo": d.undo(after.Undo), "handed_over": after.Rests, "came": p.Came, "asked": after.Asked,
 		"waiting_for": words(after.WaitingFor, maxError), "waiting_until": after.WaitingUntil, "usual_until": after.UsualUntil, "step_wait": d.stepWait(after.StepWait),
 	}
 	addRequest(a, p)
+	addDecided(a, &after)
 	if err := addOperationTold(a, after.TellSave(*known, p.News)); err != nil {
 		return "", nil, after, err
 	}
