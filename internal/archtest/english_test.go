@@ -21,13 +21,15 @@ import (
 var update = flag.Bool("update", false, "lower the counts of obscure phrases to what the files have")
 
 // obscure are phrases that hide which process or person does something. Name it: "the API prints ..." and not "... is told".
-var obscure = regexp.MustCompile(`(?i)\b(` + strings.Join([]string{
+var obscure = []string{
 	"nobody looks", "nobody attends", "nobody can say",
 	"is told", "are told", "was told", "tells of",
 	"is said", "are said", "is to be said",
 	"is awaited", "are awaited",
 	"what is known of", "as far as is known",
-}, "|") + `)\b`)
+}
+
+var anyObscure = regexp.MustCompile(`(?i)\b(` + strings.Join(obscure, "|") + `)\b`)
 
 // obscureCounts has a line with count and file for each file that had such phrases when this test was written.
 const obscureCounts = "testdata/obscure.txt"
@@ -90,7 +92,11 @@ func obscurePhrases(t *testing.T, root string) map[string][]string {
 			return nil
 		}
 		text, err := os.ReadFile(path)
-		for _, at := range obscure.FindAllIndex(text, -1) {
+		lower := bytes.ToLower(text)
+		if !slices.ContainsFunc(obscure, func(phrase string) bool { return bytes.Contains(lower, []byte(phrase)) }) {
+			return err // most files, and much sooner than the expression finds out
+		}
+		for _, at := range anyObscure.FindAllIndex(text, -1) {
 			line := 1 + bytes.Count(text[:at[0]], []byte("\n"))
 			found[name] = append(found[name], fmt.Sprintf("%s:%d: %q", name, line, text[at[0]:at[1]]))
 		}
