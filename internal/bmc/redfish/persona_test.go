@@ -55,8 +55,11 @@ func lacks(name string) []bmctest.Capability {
 // driver without the row of the table of quirks that is named, "" for none.
 func personaRig(t *testing.T, name, withoutQuirk string) bmctest.Rig {
 	c := sim.Config{Personas: []string{name}}
-	if name == "ilo6" { // it refuses a boot override during the self-test, which has to last longer than a busy machine needs to ask
-		c.BootDelay = 500 * time.Millisecond
+	switch name { // what they refuse for a while has to last longer than a busy machine needs to ask
+	case "ilo6":
+		c.BootDelay = 500 * time.Millisecond // it refuses a boot override during the self-test
+	case "idrac10":
+		c.PowerDelay = 200 * time.Millisecond // it refuses On right after Off
 	}
 	r := simRig(t, c)
 	r.Driver = redfish.New(redfish.WithoutQuirk(quick(), withoutQuirk))

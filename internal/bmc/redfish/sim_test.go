@@ -35,7 +35,7 @@ func startRack(t *testing.T, c sim.Config) string {
 func newRack(t *testing.T, c sim.Config) *sim.Rack {
 	t.Helper()
 	c.Servers, c.DataDir = 1, t.TempDir()
-	c.PowerDelay, c.BootDelay, c.StepDelay = 20*time.Millisecond, cmp.Or(c.BootDelay, 20*time.Millisecond), 5*time.Millisecond
+	c.PowerDelay, c.BootDelay, c.StepDelay = cmp.Or(c.PowerDelay, 20*time.Millisecond), cmp.Or(c.BootDelay, 20*time.Millisecond), 5*time.Millisecond
 	r, err := sim.New(c)
 	require.NoError(t, err)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
