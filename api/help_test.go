@@ -11,7 +11,6 @@ import (
 
 	"go.temper.dev/temper/api"
 	"go.temper.dev/temper/api/apitest"
-	"go.temper.dev/temper/internal/explain"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/help"
 	"go.temper.dev/temper/internal/node"
@@ -144,19 +143,19 @@ func TestEveryActionIsARequestOfTheContract(t *testing.T) {
 	b.Post("/temper/v1/webhooks", map[string]any{"name": "chat", "url": "https://example.org/hook", "secret": "whsec_" + strings.Repeat("a", 32)}).Is(201)
 	b.SQL(`INSERT INTO node_inventory (node_id, inventory) SELECT id, '{}' FROM nodes`) // without one there is nothing to compare
 	n := &node.Node{UUID: b.Text(`SELECT uuid::text FROM nodes`), Name: "n1"}
-	for _, name := range testenv.Constants(t, "../internal/explain/action.go", "Do") {
-		do := explain.Do(name)
-		a := explain.Action{Do: do, Operation: 4711, Group: "rack", Conductor: "gone", Webhook: "chat", Reason: node.ReasonLate, Cause: fault.BMCSilent}
+	for _, name := range testenv.Constants(t, "../internal/fault/do.go", "Do") {
+		do := fault.Do(name)
+		a := help.Action{Do: do, Operation: 4711, Group: "rack", Conductor: "gone", Webhook: "chat", Reason: node.ReasonLate, Cause: fault.BMCSilent}
 		switch do {
-		case explain.Decide:
+		case fault.Decide:
 			a.Decision = node.ActionRetry
-		case explain.ChangeState:
+		case fault.ChangeState:
 			a.Event = node.EventInspect
-		case explain.DeployImage, explain.DeployToDisk:
+		case fault.DeployImage, fault.DeployToDisk:
 			a.Event = node.EventDeploy
 		}
 		item := help.Of(n, a)
-		if do == explain.ProbeBMC || do == explain.StartConductor || do == explain.StartOrchestrator {
+		if do == fault.ProbeBMC || do == fault.StartConductor || do == fault.StartOrchestrator {
 			require.Empty(t, item.Method+item.Path, "%s is done without the API", do)
 			continue
 		}

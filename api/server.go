@@ -18,9 +18,9 @@ import (
 	"go.temper.dev/temper/internal/agent"
 	"go.temper.dev/temper/internal/dial"
 	"go.temper.dev/temper/internal/events"
-	"go.temper.dev/temper/internal/explain"
 	"go.temper.dev/temper/internal/image"
 	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/status"
 	"go.temper.dev/temper/internal/webhook"
 )
 
@@ -66,9 +66,9 @@ type Config struct {
 	Ready func(context.Context) error
 	// Ask asks PostgreSQL and Temporal whether they answer, each under a deadline of its own.
 	// Default: both do.
-	Ask func(context.Context) explain.Dependencies
+	Ask func(context.Context) status.Dependencies
 	// Setup compares what is in Temporal with what this version of Temper wants; nil = Temporal does not tell. Default: it does not.
-	Setup func(context.Context) *explain.TemporalSetup
+	Setup func(context.Context) *status.Setup
 	// Version is that of the program. Default: none.
 	Version string
 	// Settings is the file from which this process has its settings; commands that start another role name it. Default: none.
@@ -136,10 +136,10 @@ func (c Config) withDefaults() Config {
 		c.Ready = func(context.Context) error { return nil }
 	}
 	if c.Ask == nil {
-		c.Ask = func(context.Context) explain.Dependencies { return explain.Dependencies{} }
+		c.Ask = func(context.Context) status.Dependencies { return status.Dependencies{} }
 	}
 	if c.Setup == nil {
-		c.Setup = func(context.Context) *explain.TemporalSetup { return nil }
+		c.Setup = func(context.Context) *status.Setup { return nil }
 	}
 	if c.WorkflowURL == nil {
 		c.WorkflowURL = func(*node.Operation) string { return "" }

@@ -8,8 +8,8 @@ import (
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 
-	"go.temper.dev/temper/internal/explain"
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/status"
 )
 
 // askTimeout limits one question to PostgreSQL or Temporal. GET /temper/v1/status answers in
@@ -31,16 +31,16 @@ type Dependencies struct {
 // memory is the newest answer to one question.
 type memory struct {
 	asked  time.Time // zero = it was not asked yet
-	answer explain.Answer
+	answer status.Answer
 }
 
 // Ask asks both at the same time, each under a deadline of its own.
-func (d *Dependencies) Ask(ctx context.Context) explain.Dependencies {
+func (d *Dependencies) Ask(ctx context.Context) status.Dependencies {
 	asked := time.Now()
-	var now explain.Dependencies
+	var now status.Dependencies
 	var both sync.WaitGroup
 	both.Go(func() { now.PostgreSQL = ask(ctx, d.PostgreSQL, TroubleOfPostgreSQL) })
-	both.Go(func() { now.Temporal = ask(ctx, d.Temporal, func(error) string { return explain.TemporalAway }) })
+	both.Go(func() { now.Temporal = ask(ctx, d.Temporal, func(error) string { return status.TemporalAway }) })
 	both.Wait()
 	now.PostgreSQL.Address, now.Temporal.Address = d.PostgreSQLAddress, d.TemporalAddress
 	d.mu.Lock()
@@ -53,7 +53,7 @@ func (d *Dependencies) Ask(ctx context.Context) explain.Dependencies {
 
 // date sets Since of an answer, and keeps the answer if it is the newest. That something answered when
 // it was asked first does not say since when it does.
-func (m *memory) date(a *explain.Answer, asked time.Time, newest bool) {
+func (m *memory) date(a *status.Answer, asked time.Time, newest bool) {
 	switch {
 	case !m.asked.IsZero() && m.answer.Trouble == a.Trouble:
 		a.Since = m.answer.Since
@@ -79,7 +79,7 @@ func (d *Dependencies) Run(ctx context.Context, every time.Duration) {
 	}
 }
 
-func ask(ctx context.Context, question func(context.Context) (string, error), trouble func(error) string) (a explain.Answer) {
+func ask(ctx context.Context, question func(context.Context) (string, error), trouble func(error) string) (a status.Answer) {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
 	if a.Version, a.Err = question(ctx); a.Err != nil {
@@ -91,9 +91,9 @@ func ask(ctx context.Context, question func(context.Context) (string, error), tr
 // TroubleOfPostgreSQL says what an error of Store.Ready means for people.
 func TroubleOfPostgreSQL(err error) string {
 	if code := fault.CodeOf(err); code == fault.DatabaseUnavailable || code == fault.DatabaseTimeout || code == fault.NoAnswerInTime {
-		return explain.PostgreSQLAway
+		return status.PostgreSQLAway
 	}
-	return explain.PostgreSQLOutdated
+	return status.PostgreSQLOutdated
 }
 
 // TemporalVersion returns a question to Temporal for Dependencies.

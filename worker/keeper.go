@@ -18,7 +18,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"go.temper.dev/temper/internal/events"
-	"go.temper.dev/temper/internal/explain"
+	"go.temper.dev/temper/internal/help"
 	"go.temper.dev/temper/workflows"
 )
 
@@ -117,7 +117,7 @@ func (k *keeper) keepAttributes(ctx context.Context, p Place) error {
 		return err
 	}
 	missing, wrong := map[string]enums.IndexedValueType{}, []error(nil)
-	var added []explain.Difference
+	var added []help.Difference
 	for _, d := range p.attributeDifferences(have) {
 		if d.Have != "" {
 			wrong = append(wrong, fmt.Errorf("search attribute %s of namespace %s: %w", d.Name, p.Namespace, errWrongType))
@@ -205,7 +205,7 @@ func (k *keeper) endStuck(ctx context.Context, p Place, running []*commonpb.Work
 		if err != nil {
 			return fmt.Errorf("end reconciliation %s, which hangs: %w", run.GetWorkflowId(), err)
 		}
-		k.tell(ctx, terminated, explain.Difference{Namespace: p.Namespace, Object: explain.TemporalWorkflow, Name: run.GetWorkflowId()})
+		k.tell(ctx, terminated, help.Difference{Namespace: p.Namespace, Object: help.TemporalWorkflow, Name: run.GetWorkflowId()})
 	}
 	return nil
 }
@@ -218,7 +218,7 @@ const (
 )
 
 // tell logs a change of one object, or of several of a kind, and records it as an event.
-func (k *keeper) tell(ctx context.Context, action string, all ...explain.Difference) {
+func (k *keeper) tell(ctx context.Context, action string, all ...help.Difference) {
 	for _, d := range all {
 		k.log.Warn("changed in Temporal", zap.String("action", action), zap.String("namespace", d.Namespace), zap.String("what", d.What()), zap.String("field", d.Field),
 			zap.String("from", d.Have), zap.String("to", d.Want))

@@ -24,7 +24,8 @@ import (
 
 	"go.temper.dev/temper/internal/coverage"
 	"go.temper.dev/temper/internal/events"
-	"go.temper.dev/temper/internal/explain"
+	"go.temper.dev/temper/internal/help"
+	parts "go.temper.dev/temper/internal/status"
 	"go.temper.dev/temper/internal/store"
 	"go.temper.dev/temper/internal/testenv"
 	"go.temper.dev/temper/worker"
@@ -89,9 +90,9 @@ func (k *kept) edit(change func(*schedulepb.Schedule)) {
 }
 
 // differs waits until Temporal shows, as it does soon after a change, whether something differs.
-func (k *kept) differs(does bool) *explain.TemporalSetup {
+func (k *kept) differs(does bool) *parts.Setup {
 	k.t.Helper()
-	var look *explain.TemporalSetup
+	var look *parts.Setup
 	require.Eventually(k.t, func() bool {
 		look = k.setup.Look(k.t.Context())
 		return look != nil && (len(look.Differences) > 0) == does
@@ -256,7 +257,7 @@ func TestANamespaceThatIsDeletedIsMadeAgain(t *testing.T) {
 	_, err = k.c.OperatorService().DeleteNamespace(t.Context(), &operatorservice.DeleteNamespaceRequest{Namespace: gone})
 	require.NoError(t, err)
 	look := k.differs(true)
-	require.Equal(t, explain.TemporalNamespace, look.Differences[0].Object)
+	require.Equal(t, help.TemporalNamespace, look.Differences[0].Object)
 	require.True(t, look.Differences[0].Missing())
 	made()
 }

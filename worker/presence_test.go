@@ -10,8 +10,8 @@ import (
 	"go.uber.org/zap"
 
 	"go.temper.dev/temper/internal/coverage"
-	"go.temper.dev/temper/internal/explain"
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/status"
 	"go.temper.dev/temper/internal/store"
 	"go.temper.dev/temper/internal/testenv"
 	"go.temper.dev/temper/worker"
@@ -54,11 +54,11 @@ func TestItIsKnownSinceWhenSomethingDoesNotAnswer(t *testing.T) {
 	answers := func(context.Context) (string, error) { return "17.5", down }
 	d := worker.Dependencies{PostgreSQL: answers, Temporal: func(context.Context) (string, error) { return "1.29", nil }}
 	now := d.Ask(t.Context())
-	require.Equal(t, explain.Answer{Version: "17.5"}, now.PostgreSQL, "since when it answers is not known")
+	require.Equal(t, status.Answer{Version: "17.5"}, now.PostgreSQL, "since when it answers is not known")
 	down = fault.Coded(fault.DatabaseUnavailable, "dial 10.0.0.1")
 	before := time.Now()
 	first := d.Ask(t.Context())
-	require.Equal(t, explain.PostgreSQLAway, first.PostgreSQL.Trouble)
+	require.Equal(t, status.PostgreSQLAway, first.PostgreSQL.Trouble)
 	require.Empty(t, first.Temporal.Trouble)
 	require.WithinRange(t, first.PostgreSQL.Since, before, time.Now())
 	require.Equal(t, first.PostgreSQL.Since, d.Ask(t.Context()).PostgreSQL.Since)

@@ -14,7 +14,8 @@ import (
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 
-	"go.temper.dev/temper/internal/explain"
+	"go.temper.dev/temper/internal/help"
+	"go.temper.dev/temper/internal/status"
 	"go.temper.dev/temper/workflows"
 )
 
@@ -41,8 +42,8 @@ const reconcileRetention = 24 * time.Hour
 
 // Look compares what is in Temporal with what this version wants. It leaves out what Temporal does not let this client
 // read. It returns nil if Temporal does not answer.
-func (s Setup) Look(ctx context.Context) *explain.TemporalSetup {
-	out := &explain.TemporalSetup{}
+func (s Setup) Look(ctx context.Context) *status.Setup {
+	out := &status.Setup{}
 	at, d, err := s.findSchedule(ctx)
 	errs := []error{err, s.Operations.lookAtNamespace(ctx, retention, out), s.Operations.lookAtAttributes(ctx, out)}
 	if at.Namespace != s.Operations.Namespace {
@@ -59,7 +60,7 @@ func (s Setup) Look(ctx context.Context) *explain.TemporalSetup {
 	case err == nil:
 		out.Differences = append(out.Differences, at.scheduleDifferences(d.GetSchedule(), s.Interval)...)
 		if state.GetPaused() {
-			out.Paused = &explain.Difference{Namespace: at.Namespace, Object: explain.TemporalSchedule, Name: workflows.ReconcileSchedule, Field: explain.PausedField}
+			out.Paused = &help.Difference{Namespace: at.Namespace, Object: help.TemporalSchedule, Name: workflows.ReconcileSchedule, Field: help.PausedField}
 			out.PauseNote = bounded(state.GetNotes())
 		}
 	}
@@ -69,7 +70,7 @@ func (s Setup) Look(ctx context.Context) *explain.TemporalSetup {
 // unreadable reports whether the error means that what was to be read is missing, or that this client may not read it.
 func unreadable(err error) bool { return notFound(err) || noNamespace(err) || forbidden(err) }
 
-func (p Place) lookAtNamespace(ctx context.Context, keep time.Duration, out *explain.TemporalSetup) error {
+func (p Place) lookAtNamespace(ctx context.Context, keep time.Duration, out *status.Setup) error {
 	d, err := p.Client.WorkflowService().DescribeNamespace(ctx, &workflowservice.DescribeNamespaceRequest{Namespace: p.Namespace})
 	if noNamespace(err) {
 		out.Differences = append(out.Differences, p.missingNamespace(keep))
@@ -80,7 +81,7 @@ func (p Place) lookAtNamespace(ctx context.Context, keep time.Duration, out *exp
 	return err
 }
 
-func (p Place) lookAtAttributes(ctx context.Context, out *explain.TemporalSetup) error {
+func (p Place) lookAtAttributes(ctx context.Context, out *status.Setup) error {
 	have, err := p.attributes(ctx)
 	if err == nil {
 		out.Differences = append(out.Differences, p.attributeDifferences(have)...)
@@ -88,14 +89,14 @@ func (p Place) lookAtAttributes(ctx context.Context, out *explain.TemporalSetup)
 	return err
 }
 
-func (p Place) missingNamespace(keep time.Duration) explain.Difference {
-	return explain.Difference{Namespace: p.Namespace, Object: explain.TemporalNamespace, Want: keep.String()}
+func (p Place) missingNamespace(keep time.Duration) help.Difference {
+	return help.Difference{Namespace: p.Namespace, Object: help.TemporalNamespace, Want: keep.String()}
 }
 
 // namespaceDifferences compares a namespace. A longer retention is an operator's choice.
-func (p Place) namespaceDifferences(d *workflowservice.DescribeNamespaceResponse, keep time.Duration) (out []explain.Difference) {
+func (p Place) namespaceDifferences(d *workflowservice.DescribeNamespaceResponse, keep time.Duration) (out []help.Difference) {
 	if have := d.GetConfig().GetWorkflowExecutionRetentionTtl().AsDuration(); have < keep {
-		out = append(out, explain.Difference{Namespace: p.Namespace, Object: explain.TemporalNamespace, Field: "retention", Have: have.String(), Want: keep.String()})
+		out = append(out, help.Difference{Namespace: p.Namespace, Object: help.TemporalNamespace, Field: "retention", Have: have.String(), Want: keep.String()})
 	}
 	return out
 }
@@ -109,10 +110,10 @@ func (p Place) attributes(ctx context.Context) (map[string]enums.IndexedValueTyp
 }
 
 // attributeDifferences returns the search attributes that are missing, whose Have is "", and those of another type.
-func (p Place) attributeDifferences(have map[string]enums.IndexedValueType) (out []explain.Difference) {
+func (p Place) attributeDifferences(have map[string]enums.IndexedValueType) (out []help.Difference) {
 	for _, name := range slices.Sorted(maps.Keys(workflows.SearchAttributes)) {
 		want := workflows.SearchAttributes[name]
-		d := explain.Difference{Namespace: p.Namespace, Object: explain.TemporalAttribute, Name: name, Field: "type", Want: want.String()}
+		d := help.Difference{Namespace: p.Namespace, Object: help.TemporalAttribute, Name: name, Field: "type", Want: want.String()}
 		if is, ok := have[name]; ok {
 			d.Have = is.String()
 		}
@@ -127,15 +128,15 @@ func (p Place) schedule(ctx context.Context) (*workflowservice.DescribeScheduleR
 	return p.Client.WorkflowService().DescribeSchedule(ctx, &workflowservice.DescribeScheduleRequest{Namespace: p.Namespace, ScheduleId: workflows.ReconcileSchedule})
 }
 
-func (p Place) missingSchedule(interval time.Duration) explain.Difference {
-	return explain.Difference{Namespace: p.Namespace, Object: explain.TemporalSchedule, Name: workflows.ReconcileSchedule, Flags: scheduleFlags(interval, nil)}
+func (p Place) missingSchedule(interval time.Duration) help.Difference {
+	return help.Difference{Namespace: p.Namespace, Object: help.TemporalSchedule, Name: workflows.ReconcileSchedule, Flags: scheduleFlags(interval, nil)}
 }
 
 // scheduleDifferences returns the fields of the schedule that differ. A pause and its note are a person's.
-func (p Place) scheduleDifferences(have *schedulepb.Schedule, interval time.Duration) (out []explain.Difference) {
+func (p Place) scheduleDifferences(have *schedulepb.Schedule, interval time.Duration) (out []help.Difference) {
 	for _, f := range differ("", have.ProtoReflect(), wantedSchedule(interval, have.GetState()).ProtoReflect()) {
-		out = append(out, explain.Difference{
-			Namespace: p.Namespace, Object: explain.TemporalSchedule, Name: workflows.ReconcileSchedule, Field: f.name,
+		out = append(out, help.Difference{
+			Namespace: p.Namespace, Object: help.TemporalSchedule, Name: workflows.ReconcileSchedule, Field: f.name,
 			Have: cmp.Or(f.have, "none"), Want: cmp.Or(f.want, "none"), Flags: scheduleFlags(interval, have.GetState()),
 		})
 	}

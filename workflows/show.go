@@ -24,7 +24,7 @@ func (o *operation) show(ctx workflow.Context) {
 	n := o.node(workflow.GetInfo(ctx).WorkflowStartTime)
 	e := explain.Inside(n, o.progress.Given, workflow.Now(ctx))
 	headline, facts := e.Lines(n)
-	workflow.SetCurrentDetails(ctx, details(n, headline, facts, o.progress.Steps, append(e.Actions, explain.Action{Do: explain.ExplainNode})))
+	workflow.SetCurrentDetails(ctx, details(n, headline, facts, o.progress.Steps, append(e.Actions, help.Action{Do: fault.ExplainNode})))
 }
 
 // showEnd sets what Temporal's UI shows of the workflow after its end.
@@ -89,7 +89,7 @@ func (o *operation) phase() node.Phase {
 
 // details are the facts, the actions and the steps in Markdown. Facts and actions are lists, because the column that
 // Temporal's UI has for them is narrow.
-func details(n *node.Node, headline string, facts []explain.Line, steps []activities.StepLine, can []explain.Action) string {
+func details(n *node.Node, headline string, facts []explain.Line, steps []activities.StepLine, can []help.Action) string {
 	var b strings.Builder
 	b.WriteString("**" + escape(headline) + "**\n\n")
 	for _, f := range facts {

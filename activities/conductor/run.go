@@ -187,7 +187,7 @@ func (t *task) runStep(ctx context.Context, step *node.Step) (outcome, error) {
 	if o == done {
 		t.arrived()
 		at := time.Now().UTC()
-		step.State, step.EndedAt, step.Issued = node.StepDone, &at, nil
+		step.State, step.EndedAt, step.Issued, t.op.UsualUntil = node.StepDone, &at, nil, nil
 		step.LastError, step.Cause = "", ""
 		step.ForgetSilence()
 		t.observe(step, "done", now)

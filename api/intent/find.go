@@ -4,7 +4,6 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"go.temper.dev/temper/api/format"
-	"go.temper.dev/temper/internal/explain"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/help"
 	"go.temper.dev/temper/internal/node"
@@ -47,7 +46,7 @@ func (s *Service) Ident(c *gin.Context, ident string) (string, error) {
 		if !node.ValidName(ident, format.MaxMinor) {
 			return "", err
 		}
-		named := help.Of(&node.Node{UUID: ident, Name: ident}, explain.Action{Do: explain.AskByName})
+		named := help.Of(&node.Node{UUID: ident, Name: ident}, help.Action{Do: fault.AskByName})
 		return "", format.WithHelp(err, append([]help.Item{named}, format.HelpOf(err)...)...)
 	case !node.ValidName(ident, format.Minor(c)):
 		return "", fault.New(fault.Invalid, "Expected a logical name or UUID but received %s.", format.Clip(ident))

@@ -185,11 +185,11 @@ func (f *Fleet) NoConductor(group, driver string) error {
 	if _, known := node.Hardware(driver); !known { // none can be started that has it
 		return err
 	}
-	return helped(err, explain.Action{Do: explain.ListConductors}, explain.Starts(&node.Node{Driver: driver, ConductorGroup: group}, f.All, f.settings))
+	return helped(err, help.Action{Do: fault.ListConductors}, explain.Starts(&node.Node{Driver: driver, ConductorGroup: group}, f.All, f.settings))
 }
 
 // helped adds to err what can be done about it, for which no node has to be known.
-func helped(err error, actions ...explain.Action) error {
+func helped(err error, actions ...help.Action) error {
 	var list []help.Item
 	for _, a := range actions {
 		list = append(list, help.Of(nil, a))

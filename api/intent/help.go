@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"go.temper.dev/temper/api/format"
-	"go.temper.dev/temper/internal/explain"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/help"
 	"go.temper.dev/temper/internal/node"
@@ -23,8 +22,8 @@ func (a Asked) Helped(err error, n *node.Node) error {
 		return nil
 	}
 	var list []help.Item
-	add := func(do explain.Do) {
-		if item := help.Of(n, explain.Action{Do: do, Event: a.Event}); !slices.ContainsFunc(list, func(h help.Item) bool { return h.Command == item.Command }) {
+	add := func(do fault.Do) {
+		if item := help.Of(n, help.Action{Do: do, Event: a.Event}); !slices.ContainsFunc(list, func(h help.Item) bool { return h.Command == item.Command }) {
 			list = append(list, item)
 		}
 	}
@@ -35,23 +34,23 @@ func (a Asked) Helped(err error, n *node.Node) error {
 	case code == fault.StateNotAllowed && e != "":
 		list = wayTo(n, e)
 	case code == fault.NodeProtected:
-		add(explain.Unprotect)
+		add(fault.Unprotect)
 	case code == fault.NodeInMaintenance && n.MaintenanceEnds() != "":
-		waits := help.Of(n, explain.Action{Do: explain.ExplainNode})
+		waits := help.Of(n, help.Action{Do: fault.ExplainNode})
 		waits.Effect = "says what that end waits for"
 		list = append(list, waits)
 	case code == fault.NodeInMaintenance:
-		add(explain.EndMaintenance)
+		add(fault.EndMaintenance)
 	case code == fault.NoConductor, code == fault.NoConductorAlive: // RequireCovered has said what helps
 	case code == fault.ImageInvalid && e == node.EventDeploy: // the request names the image
-		add(explain.DeployImage)
+		add(fault.DeployImage)
 	default:
-		for _, mend := range explain.Mends(n, code) {
-			if a.namesImage() && (mend.Do == explain.SetImage || mend.Do == explain.SetDigest) {
-				mend.Do = explain.DeployImage
+		for _, mend := range help.Remedies(n, n.Driver, code) {
+			if a.namesImage() && (mend.Do == fault.SetImage || mend.Do == fault.SetDigest) {
+				mend.Do = fault.DeployImage
 			}
-			if a.namesHints() && mend.Do == explain.SetRootDevice {
-				mend.Do = explain.DeployToDisk
+			if a.namesHints() && mend.Do == fault.SetRootDevice {
+				mend.Do = fault.DeployToDisk
 			}
 			add(mend.Do)
 		}
@@ -72,29 +71,29 @@ func (a Asked) namesHints() bool { return a.Provision != nil && a.Provision.Info
 
 // aboutOperation returns how to see what n's open operation does, and how to end it.
 func aboutOperation(n *node.Node) []help.Item {
-	list := []help.Item{help.Of(n, explain.Action{Do: explain.ExplainNode})}
+	list := []help.Item{help.Of(n, help.Action{Do: fault.ExplainNode})}
 	o := n.Operation
 	if o != nil && (o.Kind.Spec().Undoes || o.Phase == node.Undoing) && o.TemporalPause == nil { // it ends by itself, and its work is needed
-		undo := help.Of(n, explain.Action{Do: explain.WatchOperation, Operation: o.ID})
+		undo := help.Of(n, help.Action{Do: fault.WatchOperation, Operation: o.ID})
 		undo.Effect = "shows how the undo goes on: ask again when it has ended"
 		return append(list, undo)
 	}
 	if o == nil || o.Asked.Interrupts() {
 		return list
 	}
-	add := func(do explain.Do, decision node.Action) {
-		list = append(list, help.Of(n, explain.Action{Do: do, Operation: o.ID, Decision: decision}))
+	add := func(do fault.Do, decision node.Action) {
+		list = append(list, help.Of(n, help.Action{Do: do, Operation: o.ID, Decision: decision}))
 	}
 	if step := o.Undecided(); step != nil && o.TemporalPause == nil {
 		for _, choice := range step.Choices() {
-			add(explain.Decide, choice)
+			add(fault.Decide, choice)
 		}
 		return list
 	}
 	if o.TemporalPause != nil {
-		add(explain.UnpauseOperation, "")
+		add(fault.UnpauseOperation, "")
 	}
-	add(explain.CancelOperation, "")
+	add(fault.CancelOperation, "")
 	return list
 }
 
@@ -103,7 +102,7 @@ func aboutOperation(n *node.Node) []help.Item {
 func wayTo(n *node.Node, e node.Event) []help.Item {
 	var list []help.Item
 	for _, step := range node.VerbsTo(n.ProvisionState, e) {
-		item, when := help.Of(n, explain.Action{Do: explain.ChangeState, Event: step}), "first "
+		item, when := help.Of(n, help.Action{Do: fault.ChangeState, Event: step}), "first "
 		if len(list) > 0 {
 			when = "then "
 		}

@@ -10,7 +10,6 @@ import (
 	"go.temper.dev/temper/api/format"
 	"go.temper.dev/temper/api/httpd"
 	"go.temper.dev/temper/internal/admission"
-	"go.temper.dev/temper/internal/explain"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/help"
 	"go.temper.dev/temper/internal/node"
@@ -94,8 +93,8 @@ func afterReading(err error, n *node.Node) error {
 	if !fault.Is(err, fault.Refused) {
 		return err
 	}
-	list := []help.Item{help.Of(n, explain.Action{Do: explain.ExplainNode})}
-	for _, a := range explain.Mends(n, fault.CodeOf(err)) {
+	list := []help.Item{help.Of(n, help.Action{Do: fault.ExplainNode})}
+	for _, a := range help.Remedies(n, n.Driver, fault.CodeOf(err)) {
 		list = append(list, help.Of(n, a))
 	}
 	return format.WithHelp(err, list...)
@@ -116,10 +115,10 @@ func (s *Service) Finish(c *gin.Context, o *node.Operation) (*node.Operation, er
 		w := now.LiveWait()
 		err := fault.CodedAs(fault.Refused, fault.BMCSilent, "The BMC of node %s has given no answer since %s (%s). Operation %d (%s) has not ended yet, and asks it again until %s.",
 			o.NodeUUID, text.Moment(w.Since), text.Clause(w.Unread), o.ID, o.Kind, text.Moment(*w.Until))
-		return now, format.WithHelp(err, help.Of(nil, explain.Action{Do: explain.WatchOperation, Operation: o.ID}))
+		return now, format.WithHelp(err, help.Of(nil, help.Action{Do: fault.WatchOperation, Operation: o.ID}))
 	case now.EndedAt == nil:
 		err := fault.Coded(fault.OperationNotEnded, "Operation %d (%s) of node %s has not ended yet, and goes on.", o.ID, o.Kind, o.NodeUUID)
-		return now, format.WithHelp(err, help.Of(nil, explain.Action{Do: explain.WatchOperation, Operation: o.ID}))
+		return now, format.WithHelp(err, help.Of(nil, help.Action{Do: fault.WatchOperation, Operation: o.ID}))
 	case now.Outcome == node.Succeeded:
 		return now, nil
 	}
@@ -141,9 +140,9 @@ func (s *Service) afterFailure(c *gin.Context, o *node.Operation) []help.Item {
 	if err != nil {
 		n = &node.Node{UUID: o.NodeUUID, Name: o.NodeName}
 	}
-	list := []help.Item{help.Of(n, explain.Action{Do: explain.ExplainNode})}
+	list := []help.Item{help.Of(n, help.Action{Do: fault.ExplainNode})}
 	if o.Kind == node.KindNMI && n.PowerState == node.PowerOff {
-		list = append(list, help.Of(n, explain.Action{Do: explain.SwitchOn}))
+		list = append(list, help.Of(n, help.Action{Do: fault.SwitchOn}))
 	}
 	return list
 }

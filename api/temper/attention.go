@@ -16,6 +16,7 @@ import (
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/help"
 	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/status"
 )
 
 // maxAttentionNodes is how many nodes a request may name.
@@ -83,7 +84,7 @@ func (s *Server) listAttention(c *gin.Context) (int, any, error) {
 		return 0, nil, q.Err
 	}
 	ctx := c.Request.Context()
-	asked := make(chan explain.System, 1)
+	asked := make(chan status.System, 1)
 	go func() { asked <- s.system(ctx, false) }()
 	if len(names) > 0 {
 		uuids, err := s.Store.NodeUUIDs(ctx, names)
@@ -124,9 +125,9 @@ func (s *Server) listAttention(c *gin.Context) (int, any, error) {
 }
 
 // withBroken adds to a list of nodes which parts of Temper are broken: nodes do not say that nothing goes on.
-func withBroken(s explain.System, body gin.H) gin.H {
+func withBroken(s status.System, body gin.H) gin.H {
 	broken := []shownPart{}
-	for _, p := range explain.Parts(s) {
+	for _, p := range status.Parts(s) {
 		if p.Broken() {
 			broken = append(broken, showPart(p))
 		}
@@ -159,7 +160,7 @@ func showAttention(a *node.Attention) any {
 	n := &node.Node{UUID: a.NodeUUID, Name: a.NodeName}
 	out := shownAttention{
 		NodeUUID: a.NodeUUID, NodeName: format.OrNull(a.NodeName), State: a.ProvisionState, Reason: a.Reason, Cause: format.OrNull(string(a.Cause)),
-		Sentence: explain.NeedsAttention(a), Since: format.Timestamp(a.Since), Help: []help.Item{help.Of(n, explain.Action{Do: explain.ExplainNode})},
+		Sentence: explain.NeedsAttention(a), Since: format.Timestamp(a.Since), Help: []help.Item{help.Of(n, help.Action{Do: fault.ExplainNode})},
 	}
 	if a.Operation != 0 {
 		out.Operation = strconv.FormatInt(a.Operation, 10)
@@ -194,11 +195,11 @@ func (s *Server) membersOf(ctx context.Context, groups []node.AttentionGroup) (m
 	return out, nil
 }
 
-func showAttentionGroup(g *node.AttentionGroup, members map[string]*node.Node, system explain.System) any {
+func showAttentionGroup(g *node.AttentionGroup, members map[string]*node.Node, system status.System) any {
 	items, member := make([]help.Item, 0, 3), (*node.Node)(nil)
 	if len(g.Names) > 0 {
 		member = members[g.Names[0]]
-		items = append(items, help.Of(&node.Node{UUID: g.Names[0], Name: g.Names[0]}, explain.Action{Do: explain.ExplainNode}))
+		items = append(items, help.Of(&node.Node{UUID: g.Names[0], Name: g.Names[0]}, help.Action{Do: fault.ExplainNode}))
 	}
 	for _, a := range explain.OfGroup(g.Reason, g.Cause, member, system) {
 		items = append(items, help.Of(member, a))

@@ -13,9 +13,9 @@ import (
 	"go.temper.dev/temper/api"
 	"go.temper.dev/temper/api/apitest"
 	"go.temper.dev/temper/internal/coverage"
-	"go.temper.dev/temper/internal/explain"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/status"
 )
 
 func TestWhyGroupsWhatNeedsAPersonByCause(t *testing.T) {
@@ -67,12 +67,12 @@ func TestWhyGroupsWhatNeedsAPersonByCause(t *testing.T) {
 // Nodes do not say that nothing goes on with any of them, so that the list does, for programs, too.
 func TestWhyNamesThePartsThatAreBroken(t *testing.T) {
 	t.Parallel()
-	away := explain.Dependencies{}
-	b := apitest.New(t, func(c *api.Config) { c.Ask = func(context.Context) explain.Dependencies { return away } }).WithConductors()
+	away := status.Dependencies{}
+	b := apitest.New(t, func(c *api.Config) { c.Ask = func(context.Context) status.Dependencies { return away } }).WithConductors()
 	for _, path := range []string{"/temper/v1/why", "/temper/v1/why?group=cause"} {
-		away = explain.Dependencies{}
+		away = status.Dependencies{}
 		require.NotContains(t, partNames(b.Get(path).Is(200)["broken"]), "temporal")
-		away.Temporal = explain.Answer{Trouble: explain.TemporalAway, Since: time.Now()}
+		away.Temporal = status.Answer{Trouble: status.TemporalAway, Since: time.Now()}
 		require.Contains(t, partNames(b.Get(path).Is(200)["broken"]), "temporal")
 	}
 }

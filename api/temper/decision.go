@@ -13,7 +13,6 @@ import (
 	"go.temper.dev/temper/api/format"
 	"go.temper.dev/temper/api/httpd"
 	"go.temper.dev/temper/api/intent"
-	"go.temper.dev/temper/internal/explain"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/help"
 	"go.temper.dev/temper/internal/node"
@@ -75,7 +74,7 @@ func (s *Server) decided(c *gin.Context, id int64, action node.Action, reason st
 func (s *Server) notTaken(c *gin.Context, o *node.Operation, action node.Action, err error) error {
 	if fault.Is(err, fault.Unavailable) || fault.Is(err, fault.Unreachable) {
 		return format.WithHelp(fault.Coded(fault.DecisionUnconfirmed, "decide about operation %d: %w", o.ID, err),
-			help.Of(nil, explain.Action{Do: explain.WatchOperation, Operation: o.ID}))
+			help.Of(nil, help.Action{Do: fault.WatchOperation, Operation: o.ID}))
 	}
 	if !fault.Is(err, fault.Lost) {
 		return err
@@ -85,5 +84,5 @@ func (s *Server) notTaken(c *gin.Context, o *node.Operation, action node.Action,
 	}
 	about := &node.Node{UUID: o.NodeUUID, Name: o.NodeName}
 	return format.WithHelp(fault.Coded(fault.WorkflowEnded, "decide about operation %d: %w", o.ID, err),
-		help.Of(about, explain.Action{Do: explain.ExplainNode}), help.Of(about, explain.Action{Do: explain.RetryOperation, Operation: o.ID, Kind: o.Kind}))
+		help.Of(about, help.Action{Do: fault.ExplainNode}), help.Of(about, help.Action{Do: fault.RetryOperation, Operation: o.ID, Kind: o.Kind}))
 }

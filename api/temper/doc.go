@@ -2,3 +2,4 @@
 // with them, the conductors and their ring, coverage, compute services. A handler
 // parses, calls and answers.
 package temper
+

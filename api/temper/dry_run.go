@@ -9,10 +9,10 @@ import (
 
 	"go.temper.dev/temper/api/format"
 	"go.temper.dev/temper/api/intent"
-	"go.temper.dev/temper/internal/explain"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/help"
 	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/status"
 )
 
 // shownTrial is what would become of an order.
@@ -46,7 +46,7 @@ type trialStep struct {
 // tryOrder says what would become of an order, and changes nothing. It touches no hardware, but fetches what can be
 // checked of an image.
 func (s *Server) tryOrder(c *gin.Context, o *order) (int, any, error) {
-	asked := make(chan explain.System, 1)
+	asked := make(chan status.System, 1)
 	go func() { asked <- s.system(c.Request.Context(), false) }()
 	n, fl, err := s.NodeAndFleet(c)
 	if err != nil {

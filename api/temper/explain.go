@@ -75,6 +75,6 @@ func explained(n *node.Node, f explain.Facts) shownWhy {
 }
 
 // spedUp appends to what happens next how it happens sooner.
-func spedUp(n *node.Node, next string, a explain.Action) string {
+func spedUp(n *node.Node, next string, a help.Action) string {
 	return fmt.Sprintf("%s (%s)", next, help.Of(n, a).Sentence())
 }

@@ -11,6 +11,7 @@ import (
 	"go.temper.dev/temper/internal/explain"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/status"
 )
 
 func TestWhySaysWhatHappensAndWhatToDo(t *testing.T) {
@@ -127,7 +128,7 @@ func TestWhySaysWhatHappensAndWhatToDo(t *testing.T) {
 		},
 		"all orchestrators are dead": {
 			node.Node{ProvisionState: node.Deploying, Operation: fresh},
-			explain.Facts{Covered: true, System: explain.System{Now: now, Fleet: &coverage.Health{Age: 4 * time.Minute}, Late: time.Minute}},
+			explain.Facts{Covered: true, System: status.System{Now: now, Fleet: &coverage.Health{Age: 4 * time.Minute}, Late: time.Minute}},
 			"Node n1 is deploying, operation 13 (deploy) is accepted since 2030-01-02 03:01:05Z (3m). " +
 				"No orchestrator has reconciled for 4m: nothing goes on until one runs. Next: step deploy.deploy. You can: temper operation watch 13; temper operation cancel 13.",
 		},
@@ -258,7 +259,7 @@ func TestWhySaysWhatHappensAndWhatToDo(t *testing.T) {
 		},
 		"it should have failed, and Temporal is away": {
 			node.Node{ProvisionState: node.DeployWait, Operation: overdue, Driver: "redfish"},
-			explain.Facts{Covered: true, Fleet: alive, System: explain.System{Now: now, Dependencies: explain.Dependencies{Temporal: explain.Answer{Trouble: explain.TemporalAway, Since: since}}}},
+			explain.Facts{Covered: true, Fleet: alive, System: status.System{Now: now, Dependencies: status.Dependencies{Temporal: status.Answer{Trouble: status.TemporalAway, Since: since}}}},
 			"Node n1 is wait call-back, operation 12 (deploy) is waiting since 2030-01-02 03:01:05Z (3m). " +
 				"Temporal does not answer since 2030-01-02 03:01:05Z (3m): nodes can be read and changed, and requests are accepted; operations begin and go on when it answers. " +
 				"The operation is asked for by ann, on conductor c1 (last heartbeat 2s ago). It waits for the agent's call after boot. " +

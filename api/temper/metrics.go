@@ -10,7 +10,7 @@ import (
 	"go.temper.dev/temper/api/intent"
 	"go.temper.dev/temper/internal/coverage"
 	"go.temper.dev/temper/internal/events"
-	"go.temper.dev/temper/internal/explain"
+	"go.temper.dev/temper/internal/status"
 )
 
 // countTimeout bounds the query of a scrape. Its metrics are left out if it takes longer.
@@ -91,7 +91,7 @@ func (partCollector) Describe(to chan<- *prometheus.Desc) { to <- partOK }
 
 // Collect is of prometheus.Collector.
 func (p partCollector) Collect(to chan<- prometheus.Metric) {
-	for _, part := range explain.Parts(p.server.system(context.Background(), true)) {
+	for _, part := range status.Parts(p.server.system(context.Background(), true)) {
 		if part.OK == nil {
 			continue
 		}

@@ -15,7 +15,9 @@ import (
 	"go.temper.dev/temper/api/intent"
 	"go.temper.dev/temper/internal/explain"
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/finding"
 	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/status"
 )
 
 // shownOperation is an operation in the shape of /temper/v1.
@@ -117,7 +119,7 @@ type shownStepWait struct {
 }
 
 // stepWaitOf returns what the running step of o waits for, nil if nothing is known. n is its node; nil = it was not read.
-func stepWaitOf(o *node.Operation, n *node.Node, fl *intent.Fleet, system explain.System, now time.Time) any {
+func stepWaitOf(o *node.Operation, n *node.Node, fl *intent.Fleet, system status.System, now time.Time) any {
 	w := explain.Wait(o, explain.Beside{Node: n, Fleet: fl.All, System: system}, now)
 	if w == nil {
 		return nil
@@ -130,24 +132,24 @@ func stepWaitOf(o *node.Operation, n *node.Node, fl *intent.Fleet, system explai
 
 // showOperation shows an operation that somebody has just changed.
 func (s *Server) showOperation(o *node.Operation, fl *intent.Fleet) shownOperation {
-	return s.showOperationIn(o, fl, explain.System{})
+	return s.showOperationIn(o, fl, status.System{})
 }
 
 // outageOf returns the parts of Temper if one of the operations has gone on for unusually long, so that they decide whether that is
 // unusual, or if nobody has looked after one in time, so that they say why. Otherwise they are not asked, and nothing is known of them.
-func (s *Server) outageOf(ctx context.Context, ops ...node.Operation) explain.System {
+func (s *Server) outageOf(ctx context.Context, ops ...node.Operation) status.System {
 	if slices.ContainsFunc(ops, func(o node.Operation) bool { return o.PastUsual(s.Now()) || explain.Unwatched(&o, s.Now()) }) {
 		return s.system(ctx, false)
 	}
-	return explain.System{}
+	return status.System{}
 }
 
 // showOperationIn shows an operation while the parts of Temper are as system says.
-func (s *Server) showOperationIn(o *node.Operation, fl *intent.Fleet, system explain.System) shownOperation {
+func (s *Server) showOperationIn(o *node.Operation, fl *intent.Fleet, system status.System) shownOperation {
 	facts := explain.Facts{Now: s.Now(), Fleet: fl.All, System: system}
 	out := shownOperation{
 		ID: strconv.FormatInt(o.ID, 10), NodeUUID: o.NodeUUID, Kind: o.Kind, State: o.State(),
-		Outcome: format.OrNull(string(o.Outcome)), Error: format.OrNull(explain.OperationError(o)), Cause: format.OrNull(string(o.Cause)), RequestedBy: format.OrNull(o.RequestedBy),
+		Outcome: format.OrNull(string(o.Outcome)), Error: format.OrNull(finding.OperationError(o)), Cause: format.OrNull(string(o.Cause)), RequestedBy: format.OrNull(o.RequestedBy),
 		AcceptedAt: format.Timestamp(&o.AcceptedAt), BegunAt: format.Timestamp(o.BegunAt), EndedAt: format.Timestamp(o.EndedAt),
 		WorkflowID: o.WorkflowID, RunID: format.OrNull(o.RunID), WorkflowURL: format.OrNull(s.WorkflowURL(o)),
 		Conductor: format.OrNull(o.Conductor), WaitingFor: format.OrNull(fl.WaitingFor(o)), WaitingUntil: format.Timestamp(o.WaitingUntil), AtLimit: format.OrNull(explain.AtLimit(o, s.Now())),

@@ -16,9 +16,9 @@ import (
 	"go.temper.dev/temper/api"
 	"go.temper.dev/temper/api/apitest"
 	"go.temper.dev/temper/api/intent"
-	"go.temper.dev/temper/internal/explain"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/status"
 )
 
 var digestOfAnImage = strings.Repeat("0a", 32)
@@ -39,8 +39,8 @@ func redfishNode(b *apitest.Bench) {
 // What is accepted while Temporal does not answer is not lost, and the answer says that it is late.
 func TestWhatIsAcceptedWithoutTemporalSaysSo(t *testing.T) {
 	t.Parallel()
-	var away explain.Dependencies
-	b := apitest.New(t, func(c *api.Config) { c.Ask = func(context.Context) explain.Dependencies { return away } }).WithConductors()
+	var away status.Dependencies
+	b := apitest.New(t, func(c *api.Config) { c.Ask = func(context.Context) status.Dependencies { return away } }).WithConductors()
 	b.In("n1", node.Available)
 	dryRun := map[string]any{"verb": "manage", "dry_run": true}
 	b.Post(work, map[string]any{"verb": "power on"}).Is(202)
@@ -49,7 +49,7 @@ func TestWhatIsAcceptedWithoutTemporalSaysSo(t *testing.T) {
 	_, err := b.Store.CloseOperation(t.Context(), node.End{Operation: b.LastOperation("n1").ID, Outcome: node.Succeeded})
 	require.NoError(t, err)
 
-	away.Temporal = explain.Answer{Trouble: explain.TemporalAway, Since: time.Now().Add(-time.Minute)}
+	away.Temporal = status.Answer{Trouble: status.TemporalAway, Since: time.Now().Add(-time.Minute)}
 	b.SQL("UPDATE witness SET contact_at = contact_at - interval '1 minute'")
 	b.Operations.Err = fault.New(fault.Unavailable, "no answer")
 	require.Empty(t, b.Post(work, dryRun).Is(200)["notes"], "no operation is needed")

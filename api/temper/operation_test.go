@@ -14,8 +14,8 @@ import (
 
 	"go.temper.dev/temper/api"
 	"go.temper.dev/temper/api/apitest"
-	"go.temper.dev/temper/internal/explain"
 	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/status"
 )
 
 func TestOperations(t *testing.T) {
@@ -165,8 +165,8 @@ func TestOperationsAreListedByHowTheyEnded(t *testing.T) {
 // Nobody looks after a step while Temporal is away. Whoever watches its operation is told so within seconds, not when it is late.
 func TestAnOperationTellsThatTemporalIsAway(t *testing.T) {
 	t.Parallel()
-	var away explain.Dependencies
-	b := apitest.New(t, func(c *api.Config) { c.Ask = func(context.Context) explain.Dependencies { return away } }).WithConductors()
+	var away status.Dependencies
+	b := apitest.New(t, func(c *api.Config) { c.Ask = func(context.Context) status.Dependencies { return away } }).WithConductors()
 	b.In("n1", node.Deploying)
 	path := fmt.Sprint("/temper/v1/operations/", b.LastOperation("n1").ID)
 	waits := func(looked time.Duration) any {
@@ -176,10 +176,10 @@ func TestAnOperationTellsThatTemporalIsAway(t *testing.T) {
 		return b.Get(path).Is(200)["step_wait"].(map[string]any)["sentence"]
 	}
 	require.NoError(t, b.Store.Reconciled(t.Context()))
-	away.Temporal = explain.Answer{Trouble: explain.TemporalAway, Since: time.Now().Add(-time.Minute)}
+	away.Temporal = status.Answer{Trouble: status.TemporalAway, Since: time.Now().Add(-time.Minute)}
 	b.SQL("UPDATE witness SET contact_at = contact_at - interval '1 minute'")
 	require.Contains(t, waits(0), "; looked at again every 1s")
 	require.Contains(t, waits(30*time.Second), ": a conductor has to, and Temporal does not answer")
-	away.Temporal = explain.Answer{}
+	away.Temporal = status.Answer{}
 	require.Contains(t, waits(30*time.Second), "; looked at again every 1s")
 }

@@ -10,8 +10,8 @@ import (
 	"go.temper.dev/temper/api/format"
 	"go.temper.dev/temper/api/httpd"
 	"go.temper.dev/temper/api/intent"
-	"go.temper.dev/temper/internal/explain"
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/status"
 )
 
 // postReconcile answers POST /temper/v1/reconcile: it queues a reconciliation, which an
@@ -30,7 +30,7 @@ func (s *Server) postReconcile(c *gin.Context) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	system := explain.System{Fleet: &v, Late: s.ReconcileLate}
+	system := status.System{Fleet: &v, Late: s.ReconcileLate}
 	return http.StatusAccepted, gin.H{"queued": true, "late": system.Unreconciled() != "", "reconciled_seconds_ago": secondsAgo(v)}, nil
 }
 

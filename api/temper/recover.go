@@ -21,6 +21,7 @@ import (
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/help"
 	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/status"
 	"go.temper.dev/temper/internal/text"
 )
 
@@ -122,7 +123,7 @@ func (s *Server) recoverNode(c *gin.Context) (int, any, error) {
 const heldByNobody = "nothing: nobody holds the node"
 
 // endOperation ends n's operation, and says in r what that did.
-func (s *Server) endOperation(c *gin.Context, r *shownRecovery, n *node.Node, fl *intent.Fleet, st node.RunStatus, how ending, reason string, system explain.System) error {
+func (s *Server) endOperation(c *gin.Context, r *shownRecovery, n *node.Node, fl *intent.Fleet, st node.RunStatus, how ending, reason string, system status.System) error {
 	o, outcome, by := n.Operation, node.Failed, httpd.By(c)
 	switch how {
 	case endsByForce:
@@ -185,7 +186,7 @@ func (s *Server) previewEnding(r *shownRecovery, n *node.Node, fl *intent.Fleet,
 const leftTimeout = 10 * time.Second
 
 // left says in r what the end of o did, and what happens next to its node. Ending it may have taken longer than the request's deadline.
-func (s *Server) left(c *gin.Context, r *shownRecovery, o *node.Operation, outcome node.Outcome, fl *intent.Fleet, system explain.System) {
+func (s *Server) left(c *gin.Context, r *shownRecovery, o *node.Operation, outcome node.Outcome, fl *intent.Fleet, system status.System) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.Request.Context()), leftTimeout)
 	defer cancel()
 	n, err := s.Store.Node(ctx, r.NodeUUID)
@@ -213,7 +214,7 @@ func (r *shownRecovery) holder(o *node.Operation, st node.RunStatus, err error, 
 	case st.Open:
 		r.Workflow, r.Alive, r.Next = "open", true, "it goes on"
 		if st.Pause != nil {
-			r.Next = "it is " + st.Pause.Words() + `, and goes on with "` + help.Command(nil, explain.Action{Do: explain.UnpauseOperation, Operation: o.ID}) + `"`
+			r.Next = "it is " + st.Pause.Words() + `, and goes on with "` + help.Command(nil, help.Action{Do: fault.UnpauseOperation, Operation: o.ID}) + `"`
 			break
 		}
 		if o.WaitingFor != "" {

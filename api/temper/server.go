@@ -10,15 +10,15 @@ import (
 	"go.temper.dev/temper/api/httpd"
 	"go.temper.dev/temper/api/intent"
 	"go.temper.dev/temper/internal/events"
-	"go.temper.dev/temper/internal/explain"
+	"go.temper.dev/temper/internal/status"
 )
 
 // Config is what Temper's own resources need beside an intent.Service. Package api
 // documents the settings and sets their defaults.
 type Config struct {
 	Ready         func(context.Context) error
-	Ask           func(context.Context) explain.Dependencies
-	Setup         func(context.Context) *explain.TemporalSetup
+	Ask           func(context.Context) status.Dependencies
+	Setup         func(context.Context) *status.Setup
 	Version       string
 	Reconcile     func(context.Context) error // nil: there is none to run
 	ReconcileLate time.Duration

@@ -13,8 +13,8 @@ import (
 	"go.temper.dev/temper/api/format"
 	"go.temper.dev/temper/api/httpd"
 	"go.temper.dev/temper/internal/coverage"
-	"go.temper.dev/temper/internal/explain"
 	"go.temper.dev/temper/internal/help"
+	"go.temper.dev/temper/internal/status"
 	"go.temper.dev/temper/internal/webhook"
 )
 
@@ -60,7 +60,7 @@ func shownWebhookTroubles(all []webhook.Webhook) []shownWebhookTrouble {
 	out := []shownWebhookTrouble{}
 	for i := range all {
 		w := &all[i]
-		t := explain.WebhookFails(explain.Deliveries{
+		t := status.WebhookFails(status.Deliveries{
 			Webhook: w.Name, Enabled: w.Enabled, FailingSince: w.FailingSince, Attempts: w.Attempts, LastError: w.LastError,
 			DeadLetters: w.DeadLetters, DeadSince: w.DeadSince,
 		})
@@ -78,7 +78,7 @@ func shownWebhookTroubles(all []webhook.Webhook) []shownWebhookTrouble {
 	return out
 }
 
-func showPart(p explain.Part) shownPart {
+func showPart(p status.Part) shownPart {
 	out := shownPart{Name: p.Name, OK: p.OK, Since: format.Timestamp(p.Since), Message: p.Message, Works: p.Works, Check: p.Check, Versions: p.Versions, Help: []help.Item{}}
 	for _, a := range p.Actions {
 		out.Help = append(out.Help, help.Of(nil, a))
@@ -104,7 +104,7 @@ func (s *Server) getStatus(c *gin.Context) (int, any, error) {
 	})
 	system := s.system(c.Request.Context(), true)
 	read.Wait()
-	parts, broken := explain.Parts(system), []string{}
+	parts, broken := status.Parts(system), []string{}
 	shown := make([]shownPart, len(parts))
 	fine := true
 	for i, p := range parts {
@@ -114,7 +114,7 @@ func (s *Server) getStatus(c *gin.Context) (int, any, error) {
 			broken = append(broken, p.Name)
 		}
 	}
-	for _, a := range []explain.Answer{system.PostgreSQL, system.Temporal} {
+	for _, a := range []status.Answer{system.PostgreSQL, system.Temporal} {
 		if a.Err != nil {
 			httpd.Logger(c).Warn("a part of Temper is broken", zap.String("trouble", a.Trouble), zap.Error(a.Err))
 		}
@@ -140,8 +140,8 @@ func shownProcesses(h *coverage.Health) []shownProcess {
 
 // system asks all parts of Temper at the same time, each under a deadline of its own. Whether nodes
 // are covered, and what differs in Temporal, is asked only with more, because it costs more.
-func (s *Server) system(ctx context.Context, more bool) explain.System {
-	out := explain.System{Now: s.Now(), Version: s.Version, Settings: s.Settings, Late: s.ReconcileLate}
+func (s *Server) system(ctx context.Context, more bool) status.System {
+	out := status.System{Now: s.Now(), Version: s.Version, Settings: s.Settings, Late: s.ReconcileLate}
 	var all sync.WaitGroup
 	within := func(ask func(context.Context)) {
 		all.Go(func() {

@@ -12,8 +12,9 @@ import (
 	"go.temper.dev/temper/api"
 	"go.temper.dev/temper/api/apitest"
 	"go.temper.dev/temper/internal/coverage"
-	"go.temper.dev/temper/internal/explain"
+	"go.temper.dev/temper/internal/help"
 	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/status"
 )
 
 // partsOf are the parts of an answer of the status, by name.
@@ -40,10 +41,10 @@ func conductorsLate(t *testing.T, metrics prometheus.Gatherer) float64 {
 
 func TestTheStatusNamesThePartThatIsBroken(t *testing.T) {
 	t.Parallel()
-	var away explain.Dependencies
+	var away status.Dependencies
 	metrics := prometheus.NewRegistry()
 	b := apitest.New(t, func(c *api.Config) {
-		c.Ask, c.Metrics = func(context.Context) explain.Dependencies { return away }, metrics
+		c.Ask, c.Metrics = func(context.Context) status.Dependencies { return away }, metrics
 	}).WithConductors()
 	require.NoError(t, b.Store.Reconciled(t.Context()))
 	body := b.Get("/temper/v1/status").Is(200)
@@ -52,7 +53,7 @@ func TestTheStatusNamesThePartThatIsBroken(t *testing.T) {
 	require.Len(t, partsOf(body), 7)
 
 	since := time.Now().Add(-12 * time.Second)
-	away.Temporal = explain.Answer{Trouble: explain.TemporalAway, Since: since, Address: "temporal.example:7233", Err: errors.New("dial 10.0.0.1")}
+	away.Temporal = status.Answer{Trouble: status.TemporalAway, Since: since, Address: "temporal.example:7233", Err: errors.New("dial 10.0.0.1")}
 	require.Equal(t, "Temporal does not answer this API; other processes of Temper reach it", partsOf(b.Get("/temper/v1/status").Is(200))["temporal"]["message"])
 	b.SQL("UPDATE witness SET contact_at = contact_at - interval '1 minute'")
 	body = b.Get("/temper/v1/status").Is(200)
@@ -69,7 +70,7 @@ func TestTheStatusNamesThePartThatIsBroken(t *testing.T) {
 	why := b.Get("/temper/v1/nodes/n2/why").Is(200)["text"]
 	require.Contains(t, why, "Temporal does not answer since ")
 	require.NotContains(t, why, "orchestrator")
-	away.Temporal = explain.Answer{}
+	away.Temporal = status.Answer{}
 
 	_, err := b.Store.Witness(t.Context(), time.Time{}, true)
 	require.NoError(t, err)
@@ -107,15 +108,15 @@ func TestTheStatusNamesThePartThatIsBroken(t *testing.T) {
 // What an orchestrator may not put right in Temporal is named with the command that does.
 func TestTheStatusNamesWhatDiffersInTemporal(t *testing.T) {
 	t.Parallel()
-	setup := &explain.TemporalSetup{}
+	setup := &status.Setup{}
 	b := apitest.New(t, func(c *api.Config) {
-		c.Setup = func(context.Context) *explain.TemporalSetup { return setup }
+		c.Setup = func(context.Context) *status.Setup { return setup }
 	}).WithConductors()
 	require.NoError(t, b.Store.Reconciled(t.Context()))
 	require.Equal(t, true, b.Get("/temper/v1/status").Is(200)["ok"])
-	setup = &explain.TemporalSetup{
-		Differences: []explain.Difference{{Namespace: "temper", Object: explain.TemporalNamespace, Field: "retention", Have: "24h0m0s", Want: "72h0m0s"}},
-		Paused:      &explain.Difference{Namespace: "own", Object: explain.TemporalSchedule, Name: "reconcile", Field: explain.PausedField}, PauseNote: "by ann",
+	setup = &status.Setup{
+		Differences: []help.Difference{{Namespace: "temper", Object: help.TemporalNamespace, Field: "retention", Have: "24h0m0s", Want: "72h0m0s"}},
+		Paused:      &help.Difference{Namespace: "own", Object: help.TemporalSchedule, Name: "reconcile", Field: help.PausedField}, PauseNote: "by ann",
 	}
 	body := b.Get("/temper/v1/status").Is(200)
 	require.Equal(t, []any{"temporal"}, body["broken"])

@@ -7,7 +7,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"go.temper.dev/temper/api/format"
-	"go.temper.dev/temper/internal/explain"
+	"go.temper.dev/temper/internal/timeline"
 )
 
 // shownTimeline is the answer to GET /temper/v1/operations/ID/timeline.
@@ -52,7 +52,7 @@ func (s *Server) getTimeline(c *gin.Context) (int, any, error) {
 		return 0, nil, err
 	}
 	out := shownTimeline{Operation: strconv.FormatInt(id, 10), Timeline: []shownMoment{}}
-	for _, m := range explain.Timeline(o, entries, outages, s.Now()) {
+	for _, m := range timeline.Of(o, entries, outages, s.Now()) {
 		out.Timeline = append(out.Timeline, shownMoment{
 			At: format.Timestamp(&m.At), Until: format.Timestamp(m.Until), What: m.What, Step: format.OrNull(m.Step), Conductor: format.OrNull(m.Conductor),
 			Former: format.OrNull(m.Former), By: format.OrNull(m.By), Text: m.Text,

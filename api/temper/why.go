@@ -12,6 +12,7 @@ import (
 	"go.temper.dev/temper/internal/explain"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/status"
 )
 
 // whyTimeout bounds an explanation. If PostgreSQL does not answer in that time, the error says so.
@@ -26,7 +27,7 @@ func (s *Server) getWhy(c *gin.Context) (int, any, error) {
 	ctx, cancel := context.WithTimeout(c.Request.Context(), whyTimeout)
 	defer cancel()
 	c.Request = c.Request.WithContext(ctx)
-	asked := make(chan explain.System, 1)
+	asked := make(chan status.System, 1)
 	go func() { asked <- s.system(ctx, false) }()
 	n, fl, err := s.NodeAndFleet(c)
 	if err != nil {

@@ -21,10 +21,10 @@ import (
 	"go.temper.dev/temper/internal/buildinfo"
 	"go.temper.dev/temper/internal/config"
 	"go.temper.dev/temper/internal/coverage"
-	"go.temper.dev/temper/internal/explain"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/image"
 	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/status"
 	"go.temper.dev/temper/worker"
 )
 
@@ -148,7 +148,7 @@ func (s *lateSchedule) Trigger(ctx context.Context) error {
 }
 
 // Look returns what differs in Temporal; nil if it is not known.
-func (s *lateSchedule) Look(ctx context.Context) *explain.TemporalSetup {
+func (s *lateSchedule) Look(ctx context.Context) *status.Setup {
 	if at := s.found.Load(); at != nil {
 		return at.Look(ctx)
 	}

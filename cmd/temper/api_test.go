@@ -11,9 +11,9 @@ import (
 	"go.uber.org/zap"
 
 	"go.temper.dev/temper/api"
-	"go.temper.dev/temper/internal/explain"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/status"
 	"go.temper.dev/temper/worker"
 )
 
@@ -93,7 +93,7 @@ func TestTemporalThatWasNotReachedYetIsUnavailable(t *testing.T) {
 
 func TestReadinessNamesWhatIsMissingWithoutItsAddress(t *testing.T) {
 	away := fault.Coded(fault.DatabaseUnavailable, "dial 10.0.0.1")
-	for reason, a := range map[string]explain.Answer{
+	for reason, a := range map[string]status.Answer{
 		"PostgreSQL does not answer": {Trouble: troubleOf("postgresql", away), Err: away},
 		"PostgreSQL answers, but its tables are not those of this version of Temper": {Trouble: troubleOf("postgresql", fault.New(fault.Unavailable, "schema 1")), Err: away},
 		"Temporal does not answer": {Trouble: troubleOf("temporal", away), Err: away},
@@ -104,7 +104,7 @@ func TestReadinessNamesWhatIsMissingWithoutItsAddress(t *testing.T) {
 		require.Equal(t, reason, m.Reason)
 		require.EqualError(t, err, "it: dial 10.0.0.1", "the log has it whole")
 	}
-	require.NoError(t, missing("it", explain.Answer{}))
+	require.NoError(t, missing("it", status.Answer{}))
 }
 
 func TestDevNeedsNoDatabase(t *testing.T) {

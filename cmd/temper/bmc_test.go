@@ -15,7 +15,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"go.temper.dev/temper/internal/cli/exit"
-	"go.temper.dev/temper/internal/explain"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/help"
 	"go.temper.dev/temper/internal/node"
@@ -119,7 +118,7 @@ func TestTheProbeThatIsSuggestedWorks(t *testing.T) {
 			info := maps.Clone(c.info)
 			maps.Copy(info, c.more)
 			n := &node.Node{Driver: c.driver, DriverInfo: info}
-			words := strings.Fields(help.Command(n, explain.Action{Do: explain.ProbeBMC}))
+			words := strings.Fields(help.Command(n, help.Action{Do: fault.ProbeBMC}))
 			require.Equal(t, []string{"temper", "bmc", "probe"}, words[:3])
 			out, err := temper(t, words[1:]...)
 			require.NoError(t, err, "%s", out)
@@ -138,8 +137,8 @@ func TestTheAdviceForASilentBMCNamesAProbe(t *testing.T) {
 			continue
 		}
 		n := &node.Node{Driver: driver, DriverInfo: map[string]any{"ipmi_hex_kg_key": "hunter2"}}
-		require.Contains(t, explain.Mends(n, fault.BMCSilent), explain.Action{Do: explain.ProbeBMC}, driver)
-		command := help.Command(n, explain.Action{Do: explain.ProbeBMC})
+		require.Contains(t, help.Remedies(n, driver, fault.BMCSilent), help.Action{Do: fault.ProbeBMC}, driver)
+		command := help.Command(n, help.Action{Do: fault.ProbeBMC})
 		require.NotContains(t, command, "hunter2")
 		c, rest, err := newBMCCommand().Find(strings.Fields(command)[2:])
 		require.NoError(t, err)

@@ -17,8 +17,8 @@ import (
 	"go.temper.dev/temper/internal/buildinfo"
 	"go.temper.dev/temper/internal/config"
 	"go.temper.dev/temper/internal/coverage"
-	"go.temper.dev/temper/internal/explain"
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/status"
 	"go.temper.dev/temper/internal/store"
 	"go.temper.dev/temper/worker"
 )
@@ -118,7 +118,7 @@ func healthOf(d *worker.Dependencies) func(context.Context) error {
 }
 
 // missing returns an error with a reason that unauthenticated clients may read; nil if what was asked is all right.
-func missing(what string, a explain.Answer) error {
+func missing(what string, a status.Answer) error {
 	if a.Trouble == "" {
 		return nil
 	}
@@ -129,7 +129,7 @@ func troubleOf(what string, err error) string {
 	if what == "postgresql" {
 		return worker.TroubleOfPostgreSQL(err)
 	}
-	return explain.TemporalAway
+	return status.TemporalAway
 }
 
 // askEvery is how often an API asks PostgreSQL and Temporal how they are. So it knows since when one does not answer.

@@ -20,11 +20,11 @@ import (
 
 	"go.temper.dev/temper/internal/config"
 	"go.temper.dev/temper/internal/dev/devfile"
-	"go.temper.dev/temper/internal/explain"
 	"go.temper.dev/temper/internal/log"
 	"go.temper.dev/temper/internal/metrics"
 	"go.temper.dev/temper/internal/origin"
 	"go.temper.dev/temper/internal/sim/faults"
+	"go.temper.dev/temper/internal/status"
 )
 
 // temper runs the program as a shell would.
@@ -163,7 +163,7 @@ func TestTheHealthOfARoleTellsNoAddresses(t *testing.T) {
 	ready := filepath.Join(t.TempDir(), "ready.json")
 	r, _ := testRole(func(ctx context.Context, p *process) error {
 		p.ready("", func(context.Context) error {
-			return errors.Join(missing("postgresql", explain.Answer{Trouble: explain.PostgreSQLAway, Err: errors.New("connect to user=temper host=10.1.2.3: password authentication failed")}), errors.New("10.4.5.6 is silent"))
+			return errors.Join(missing("postgresql", status.Answer{Trouble: status.PostgreSQLAway, Err: errors.New("connect to user=temper host=10.1.2.3: password authentication failed")}), errors.New("10.4.5.6 is silent"))
 		})
 		<-ctx.Done()
 		return nil

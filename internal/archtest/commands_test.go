@@ -34,7 +34,7 @@ func TestOnlyTheEdgesWriteCommands(t *testing.T) {
 			require.NoError(t, err)
 			ast.Inspect(file, func(n ast.Node) bool {
 				if text, ok := n.(*ast.BasicLit); ok && text.Kind == token.STRING && aCommand.MatchString(text.Value) {
-					t.Errorf("%s: %s is a command: name the action (explain.Action), and let internal/help write it", name, text.Value)
+					t.Errorf("%s: %s is a command: name the action (help.Action), and let internal/help write it", name, text.Value)
 				}
 				return true
 			})

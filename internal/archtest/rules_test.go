@@ -48,8 +48,11 @@ var rules = []rule{
 	{at: "internal/rootdevice", never: []string{anyThirdParty}, why: "the choice of a disk is pure"},
 	{at: "internal/admission", ours: []string{"internal/fault", "internal/node", "internal/plan", "internal/rootdevice", "internal/text"}, never: []string{anyThirdParty}, why: "the domain is pure"},
 	{at: "internal/closing", ours: []string{"internal/fault", "internal/node"}, never: []string{anyThirdParty}, why: "the domain is pure"},
-	{at: "internal/explain", ours: []string{"internal/admission", "internal/coverage", "internal/fault", "internal/inventory", "internal/node", "internal/text"}, never: []string{anyThirdParty}, why: "the domain is pure"},
-	{at: "internal/help", ours: []string{"internal/explain", "internal/fault", "internal/node", "internal/rootdevice", "internal/text"}, never: []string{temporal, pgx, gin, gofish, zap}, why: "what actions are called, whoever advises them"},
+	{at: "internal/finding", ours: []string{"internal/fault", "internal/node", "internal/text"}, never: []string{anyThirdParty}, why: "words for what was found, whoever found it"},
+	{at: "internal/help", ours: []string{"internal/fault", "internal/node", "internal/rootdevice", "internal/text"}, never: []string{anyThirdParty}, why: "what actions are called, whoever advises them"},
+	{at: "internal/status", ours: []string{"internal/coverage", "internal/fault", "internal/finding", "internal/help", "internal/node", "internal/text"}, never: []string{anyThirdParty}, why: "how the parts of Temper do is pure"},
+	{at: "internal/timeline", ours: []string{"internal/finding", "internal/node", "internal/text"}, never: []string{anyThirdParty}, why: "the line of time is pure"},
+	{at: "internal/explain", ours: []string{"internal/admission", "internal/coverage", "internal/fault", "internal/finding", "internal/help", "internal/inventory", "internal/node", "internal/status", "internal/text"}, never: []string{anyThirdParty}, why: "the domain is pure"},
 
 	{at: "internal/coverage", ours: []string{"internal/ring"}, never: []string{anyThirdParty}, why: "who can serve what is pure"},
 
@@ -107,7 +110,7 @@ var rules = []rule{
 		why: "workflows decide; activities do",
 	},
 	{
-		at: "api", ours: []string{"internal/dial", "internal/agent", "internal/events", "internal/explain", "internal/image", "internal/node", "web", "internal/webhook"},
+		at: "api", ours: []string{"internal/dial", "internal/agent", "internal/events", "internal/explain", "internal/status", "internal/image", "internal/node", "web", "internal/webhook"},
 		never: []string{temporal, pgx, gofish}, why: "it fits its parts together",
 	},
 	{
@@ -127,7 +130,7 @@ var rules = []rule{
 		never: []string{temporal, pgx, gofish}, why: "Ironic's resources know nothing of Temper's own",
 	},
 	{
-		at: "api/temper", ours: []string{"internal/lockwait", "api/format", "api/httpd", "api/intent", "internal/admission", "internal/closing", "internal/configdrive", "internal/coverage", "internal/events", "internal/explain", "internal/fault", "internal/help", "internal/inventory", "internal/node", "internal/plan", "internal/share", "internal/webhook", "internal/mask", "internal/text"},
+		at: "api/temper", ours: []string{"internal/lockwait", "api/format", "api/httpd", "api/intent", "internal/admission", "internal/closing", "internal/configdrive", "internal/coverage", "internal/events", "internal/explain", "internal/fault", "internal/finding", "internal/help", "internal/inventory", "internal/node", "internal/plan", "internal/share", "internal/status", "internal/timeline", "internal/webhook", "internal/mask", "internal/text"},
 		never: []string{temporal, pgx, gofish}, why: "Temper's own resources know nothing of Ironic's",
 	},
 	{
@@ -166,6 +169,10 @@ var direct = map[string][]string{
 	"internal/plan":      {"os", "net", "math/rand", "math/rand/v2", "context", "sync", "log", "log/slog", "io"},
 	"internal/secret":    {"os", "net", "math/rand", "math/rand/v2", "context", "sync", "log", "log/slog", "io"},
 	"internal/explain":   {"os", "net", "math/rand", "math/rand/v2", "context", "sync", "log", "log/slog", "io"},
+	"internal/status":    {"os", "net", "math/rand", "math/rand/v2", "context", "sync", "log", "log/slog", "io"},
+	"internal/timeline":  {"os", "net", "math/rand", "math/rand/v2", "context", "sync", "log", "log/slog", "io"},
+	"internal/finding":   {"os", "net", "math/rand", "math/rand/v2", "context", "sync", "log", "log/slog", "io"},
+	"internal/help":      {"os", "net", "math/rand", "math/rand/v2", "context", "sync", "log", "log/slog", "io"},
 	"internal/text":      {"os", "net", "math/rand", "math/rand/v2", "context", "sync", "log", "log/slog", "io"},
 	"internal/coverage":  {"os", "net", "math/rand", "math/rand/v2", "context", "sync", "log", "log/slog", "io"},
 	"internal/ring":      {"os", "net", "time", "math/rand", "math/rand/v2", "context", "sync", "log", "log/slog", "io"},
@@ -177,4 +184,4 @@ var direct = map[string][]string{
 // domain and the workflows may use its types only.
 var clocks = []string{"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "Tick", "NewTimer", "NewTicker"}
 
-var noClock = []string{"internal/node", "internal/admission", "internal/closing", "internal/plan", "internal/secret", "internal/explain", "internal/text", "internal/ring", "internal/coverage", "internal/share", "workflows"}
+var noClock = []string{"internal/node", "internal/admission", "internal/closing", "internal/plan", "internal/secret", "internal/explain", "internal/finding", "internal/help", "internal/status", "internal/timeline", "internal/text", "internal/ring", "internal/coverage", "internal/share", "workflows"}

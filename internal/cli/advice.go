@@ -36,24 +36,14 @@ func withAdviceFor(err error, e node.Event) error {
 	return &advisedError{err, adviceFor(err, e)}
 }
 
-// adviceByCode is the advice about this program: its flags, its environment, its version. The advice of the API follows it.
-var adviceByCode = map[fault.Code]string{
-	fault.Unauthenticated:     "say who you are with TEMPER_API_USER and TEMPER_API_PASSWORD",
-	fault.VersionNotSupported: "the API is older than this program, which asks for version " + client.Version,
-	fault.ImageInvalid:        "say which image with --image and --checksum",
-	fault.SecretRequired:      "--driver-info @FILE and --instance-info @FILE read secrets from a JSON file",
-	fault.NodeInTransition:    "once its operation holds for a decision, driver_info, instance_info and properties can be set",
-	fault.UnknownState:        "it is one of: " + joinStates(node.States()),
-}
-
 func adviceFor(err error, e node.Event) string {
 	if s, ok := client.StageOf(err); ok && (s == client.Unreached || s == client.Unreadable) {
 		return "if it is elsewhere, say so with --api or TEMPER_API_URL"
 	}
 	code := client.CodeOf(err)
 	var out []string
-	if own := adviceByCode[code]; own != "" {
-		out = append(out, own)
+	if flags := code.Row().Flags; flags != "" {
+		out = append(out, flags)
 	}
 	for _, h := range client.HelpOf(err) {
 		out = append(out, h.Command+" "+h.Effect)
@@ -61,6 +51,8 @@ func adviceFor(err error, e node.Event) string {
 	switch {
 	case out != nil:
 		return strings.Join(out, ", ")
+	case code == fault.UnknownState:
+		return "it is one of: " + joinStates(node.States())
 	case e == "":
 	case code == fault.AlreadyInState:
 		return "it is " + string(goalOf(e)) + " already"

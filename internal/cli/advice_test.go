@@ -36,11 +36,11 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 	}{
 		"what the API knows":         {404, fault.NodeNotFound, []client.Help{list}, node.EventManage, "temper node list shows which there are"},
 		"more than one thing":        {409, fault.NodeLocked, []client.Help{why, cancel}, node.EventDeploy, "temper node why n1 says what happens to it, temper operation cancel 7 ends it"},
-		"what this program adds":     {409, fault.NodeInTransition, []client.Help{why}, "", "once its operation holds for a decision, driver_info, instance_info and properties can be set, temper node why n1 says what happens to it"},
+		"what this program adds":     {409, fault.NodeInTransition, []client.Help{why}, "", "temper node why n1 says what happens to it"},
 		"no image":                   {400, fault.ImageInvalid, nil, node.EventDeploy, "say which image with --image and --checksum"},
 		"a secret":                   {400, fault.SecretRequired, nil, "", "--driver-info @FILE and --instance-info @FILE read secrets from a JSON file"},
 		"the database away":          {503, fault.DatabaseUnavailable, nil, "", ""},
-		"an older API":               {406, fault.VersionNotSupported, nil, "", "the API is older than this program, which asks for version 1.114"},
+		"an older API":               {406, fault.VersionNotSupported, nil, "", "the API is older than this program: use the program of the API's version"},
 		"not let in":                 {401, fault.Unauthenticated, nil, "", "say who you are with TEMPER_API_USER and TEMPER_API_PASSWORD"},
 		"deploy of what is active":   {400, fault.AlreadyInState, nil, node.EventDeploy, "it is active already"},
 		"inspect of what is active":  {400, fault.StateNotAllowed, nil, node.EventInspect, "that is possible in: manageable, inspect failed"},

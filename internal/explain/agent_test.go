@@ -10,6 +10,7 @@ import (
 	"go.temper.dev/temper/internal/coverage"
 	"go.temper.dev/temper/internal/explain"
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/help"
 	"go.temper.dev/temper/internal/node"
 )
 
@@ -125,7 +126,7 @@ func TestAConductorThatCoversTheNodeByNowIsNotAskedFor(t *testing.T) {
 	now := time.Now()
 	covered := explain.Node(n, explain.Facts{Now: now, Covered: true, Previous: failed})
 	require.Contains(t, covered.Paragraph(nil), "What to do: A conductor covers the node now, so retry.")
-	require.Equal(t, explain.RetryOperation, covered.Actions[0].Do)
+	require.Equal(t, fault.RetryOperation, covered.Actions[0].Do)
 	none := explain.Node(n, explain.Facts{Now: now, Previous: failed})
 	require.Contains(t, none.Paragraph(nil), "What to do: Start a conductor of the node's group")
 }
@@ -144,7 +145,7 @@ func TestACallThatIsLateIsToldWithWhatToLookAt(t *testing.T) {
 		"(a third of its time limit, 30m, is over, and nothing is known yet of how long it usually takes)")
 	require.Contains(t, e.Paragraph(nil), "What to do: Look at the server's console")
 	require.NotContains(t, e.Paragraph(nil), "retry")
-	require.Equal(t, []explain.Action{{Do: explain.ShowConsole}, {Do: explain.ShowPorts}, {Do: explain.CancelOperation, Operation: 7}}, e.Actions[:3])
+	require.Equal(t, []help.Action{{Do: fault.ShowConsole}, {Do: fault.ShowPorts}, {Do: fault.CancelOperation, Operation: 7}}, e.Actions[:3])
 
 	usual := at.Add(2 * time.Minute)
 	o.UsualUntil, o.Steps[0].Usual = &usual, &node.Usual{MS: 80_000, Samples: 57, Basis: node.UsualOfModel}

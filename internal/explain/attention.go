@@ -5,7 +5,11 @@ import (
 	"strings"
 
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/finding"
+	"go.temper.dev/temper/internal/help"
 	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/status"
+	"go.temper.dev/temper/internal/text"
 )
 
 // reasonWords say why nodes need a person, after "1 node" and after "2 nodes".
@@ -26,7 +30,7 @@ func NeedsPerson(count int, reason node.Reason, cause fault.Code) string {
 	if count == 1 {
 		words = reasonWords[reason][0]
 	}
-	return nodes(count) + " " + words + because(cause)
+	return text.Count(count, "node", "nodes") + " " + words + because(cause)
 }
 
 // NeedsAttention says why one node needs a person: what failed, or else the cause.
@@ -36,21 +40,21 @@ func NeedsAttention(a *node.Attention) string {
 		return words + ": " + healthReasons(a.Health)
 	}
 	if a.Error != "" {
-		return words + ": " + told(a.Error)
+		return words + ": " + finding.Clean(a.Error)
 	}
 	return words + because(a.Cause)
 }
 
 // OfGroup returns what somebody can do about nodes that need a person for the same reason and cause, besides asking for each. member is
 // one of the nodes; nil = none was read. Without a part of Temper that s calls away nothing goes on, as canDecide and usual say of one node.
-func OfGroup(reason node.Reason, cause fault.Code, member *node.Node, s System) []Action {
+func OfGroup(reason node.Reason, cause fault.Code, member *node.Node, s status.System) []help.Action {
 	e := Explanation{}
-	e.can(Action{Do: ListNeedy, Reason: reason, Cause: cause})
+	e.can(help.Action{Do: fault.ListNeedy, Reason: reason, Cause: cause})
 	if cause == fault.NoConductor {
-		e.can(Action{Do: ListConductors})
+		e.can(help.Action{Do: fault.ListConductors})
 	}
-	if s.awayBriefly() != "" && (reason == node.ReasonLate || reason == node.ReasonHeld) {
-		e.can(Action{Do: ShowStatus})
+	if s.AwayBriefly() != "" && (reason == node.ReasonLate || reason == node.ReasonHeld) {
+		e.can(help.Action{Do: fault.ShowStatus})
 		return e.Actions
 	}
 	if reason == node.ReasonLate && cause != "" && member != nil && member.Operation != nil {
@@ -61,8 +65,8 @@ func OfGroup(reason node.Reason, cause fault.Code, member *node.Node, s System) 
 
 // GroupAdvice says what to do about nodes that need a person for the same reason and cause, in sentences without the last full stop;
 // "" = nobody knows.
-func GroupAdvice(reason node.Reason, cause fault.Code, s System) string {
-	away := s.awayBriefly()
+func GroupAdvice(reason node.Reason, cause fault.Code, s status.System) string {
+	away := s.AwayBriefly()
 	switch {
 	case away != "" && reason == node.ReasonLate:
 		return "Nothing goes on until that is mended: " + away

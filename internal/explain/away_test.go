@@ -8,7 +8,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"go.temper.dev/temper/internal/explain"
+	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/help"
 	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/status"
 )
 
 // A decision would be refused while Temporal is away, so that none is suggested.
@@ -18,11 +21,11 @@ func TestNoDecisionIsSuggestedWhileTemporalIsAway(t *testing.T) {
 		Interface: "raid", Step: "apply", Source: node.SourceDriver, State: node.StepFailed, LastError: "no disk",
 	}}}
 	n := &node.Node{ProvisionState: node.DeployHold, Operation: o}
-	decides := func(a explain.Action) bool { return a.Do == explain.Decide }
+	decides := func(a help.Action) bool { return a.Do == fault.Decide }
 	require.True(t, slices.ContainsFunc(explain.Node(n, explain.Facts{Now: now, Covered: true}).Actions, decides))
-	away := explain.System{Now: now, Dependencies: explain.Dependencies{Temporal: explain.Answer{Trouble: explain.TemporalAway, Since: now}}}
+	away := status.System{Now: now, Dependencies: status.Dependencies{Temporal: status.Answer{Trouble: status.TemporalAway, Since: now}}}
 	e := explain.Node(n, explain.Facts{Now: now, Covered: true, System: away})
 	require.False(t, slices.ContainsFunc(e.Actions, decides), e.Actions)
-	require.Contains(t, e.Actions, explain.Action{Do: explain.ShowStatus})
+	require.Contains(t, e.Actions, help.Action{Do: fault.ShowStatus})
 	require.Contains(t, e.Paragraph(nil), "A decision is possible when that is mended (Temporal does not answer).")
 }

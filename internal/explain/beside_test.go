@@ -9,7 +9,9 @@ import (
 	"go.temper.dev/temper/internal/coverage"
 	"go.temper.dev/temper/internal/explain"
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/help"
 	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/status"
 )
 
 var noon = time.Date(2030, 1, 2, 12, 0, 0, 0, time.UTC)
@@ -79,7 +81,7 @@ func TestNobodyLooksForADeadConductor(t *testing.T) {
 	o.StepWait.Until = after(time.Hour)
 	require.False(t, explain.Unwatched(o, *after(25 * time.Second)))
 	require.True(t, explain.Unwatched(o, *after(27 * time.Second)))
-	away := explain.System{Now: noon, Dependencies: explain.Dependencies{Temporal: explain.Answer{Trouble: explain.TemporalAway, Since: noon}}}
+	away := status.System{Now: noon, Dependencies: status.Dependencies{Temporal: status.Answer{Trouble: status.TemporalAway, Since: noon}}}
 	n := &node.Node{ProvisionState: node.Active, Operation: o}
 	e := explain.Node(n, explain.Facts{Now: *after(40 * time.Second), Covered: true, Fleet: fleetWith(true), System: away})
 	require.Contains(t, e.Story.Sentence, "; nobody has looked since 12:00:10Z: a conductor has to, and Temporal does not answer")
@@ -113,7 +115,7 @@ func TestAPowerChangeThatDoesNotComeHasAdvice(t *testing.T) {
 	e := explain.Node(n, explain.Facts{Now: *after(11 * time.Second), Covered: true, Fleet: fleetWith(true)})
 	require.Equal(t, fault.PowerUnchanged, e.Cause)
 	require.Contains(t, e.Trouble, "It takes unusually long: power off was asked for and does not come; 1 of 5 attempts have failed")
-	require.Contains(t, e.Actions, explain.Action{Do: explain.CancelOperation, Operation: 7})
+	require.Contains(t, e.Actions, help.Action{Do: fault.CancelOperation, Operation: 7})
 	require.Contains(t, e.Paragraph(nil), "What to do: "+fault.PowerUnchanged.Row().Do[:40])
 }
 

@@ -3,6 +3,9 @@ package explain
 import (
 	"fmt"
 
+	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/finding"
+	"go.temper.dev/temper/internal/help"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/internal/text"
 )
@@ -15,7 +18,7 @@ func (e *Explanation) console(n *node.Node, c node.Console) {
 	words := ""
 	switch {
 	case c.Error != "":
-		words = fmt.Sprintf("Its console failed at %s%s", text.Clock(*c.ErrorAt, e.now), text.Because(text.Clause(told(c.Error))))
+		words = fmt.Sprintf("Its console failed at %s%s", text.Clock(*c.ErrorAt, e.now), text.Because(text.Clause(finding.Clean(c.Error))))
 		if c.NextAt != nil && c.NextAt.After(e.now) {
 			words += "; it is tried again about " + text.Clock(*c.NextAt, e.now)
 		} else if c.Address != "" {
@@ -27,5 +30,5 @@ func (e *Explanation) console(n *node.Node, c node.Console) {
 		return
 	}
 	e.Notes = append(e.Notes, words)
-	e.can(Action{Do: ShowConsole})
+	e.can(help.Action{Do: fault.ShowConsole})
 }

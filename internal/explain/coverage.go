@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"go.temper.dev/temper/internal/coverage"
+	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/help"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/internal/text"
 )
@@ -89,11 +91,11 @@ func (e *Explanation) canCover(n *node.Node, f Facts) {
 
 // Cover returns what finds a conductor for n, which none covers. settings is the file with the settings of a conductor that is started;
 // "" = not known.
-func Cover(n *node.Node, fleet []coverage.Conductor, settings string) []Action {
-	out := []Action{{Do: ListConductors}, Starts(n, fleet, settings)}
+func Cover(n *node.Node, fleet []coverage.Conductor, settings string) []help.Action {
+	out := []help.Action{{Do: fault.ListConductors}, Starts(n, fleet, settings)}
 	if o := n.Operation; o == nil || !alive(fleet, o.Conductor) {
 		for _, g := range otherGroups(n, fleet) {
-			out = append(out, Action{Do: ChangeGroup, Group: g})
+			out = append(out, help.Action{Do: fault.ChangeGroup, Group: g})
 		}
 	}
 	return out
@@ -101,8 +103,8 @@ func Cover(n *node.Node, fleet []coverage.Conductor, settings string) []Action {
 
 // Starts returns the action that starts a conductor for n: the dead one that would cover n and ran last, else a new one. The help of
 // the part "conductors" names the same one.
-func Starts(n *node.Node, fleet []coverage.Conductor, settings string) Action {
-	out, latest := Action{Do: StartConductor, Group: n.ConductorGroup, Drivers: n.Driver, Settings: settings}, time.Time{}
+func Starts(n *node.Node, fleet []coverage.Conductor, settings string) help.Action {
+	out, latest := help.Action{Do: fault.StartConductor, Group: n.ConductorGroup, Drivers: n.Driver, Settings: settings}, time.Time{}
 	for _, c := range fleet {
 		if !c.Alive && c.HeartbeatAt.After(latest) && c.Covers(n.ConductorGroup, n.Driver, n.Interfaces) {
 			out, latest = startsAgain(c, settings), c.HeartbeatAt
@@ -112,16 +114,16 @@ func Starts(n *node.Node, fleet []coverage.Conductor, settings string) Action {
 }
 
 // startsAgain returns the action that starts a conductor that does not run, as it ran before.
-func startsAgain(c coverage.Conductor, settings string) Action {
-	return Action{Do: StartConductor, Conductor: c.Hostname, Group: c.Group, Drivers: strings.Join(driversOf(c), ","), Settings: settings}
+func startsAgain(c coverage.Conductor, settings string) help.Action {
+	return help.Action{Do: fault.StartConductor, Conductor: c.Hostname, Group: c.Group, Drivers: strings.Join(driversOf(c), ","), Settings: settings}
 }
 
 // OfConductor returns what somebody can do about a conductor that does not run; none if it does. settings is as in Cover.
-func OfConductor(c coverage.Conductor, settings string) []Action {
+func OfConductor(c coverage.Conductor, settings string) []help.Action {
 	if c.Alive {
 		return nil
 	}
-	return []Action{startsAgain(c, settings), {Do: ForgetConductor, Conductor: c.Hostname}}
+	return []help.Action{startsAgain(c, settings), {Do: fault.ForgetConductor, Conductor: c.Hostname}}
 }
 
 // otherGroups returns, sorted, at most maxNamed other groups with a conductor that could

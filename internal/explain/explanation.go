@@ -14,8 +14,11 @@ import (
 
 	"go.temper.dev/temper/internal/coverage"
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/finding"
+	"go.temper.dev/temper/internal/help"
 	"go.temper.dev/temper/internal/inventory"
 	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/status"
 	"go.temper.dev/temper/internal/text"
 )
 
@@ -27,7 +30,7 @@ type Facts struct {
 	Previous *node.Operation       // the newest provisioning operation that has ended; nil = none
 	Newest   *node.Operation       // the newest operation of any kind that has ended; nil = none is known
 	Undo     *node.Operation       // the newest undo that has ended; nil = none is known
-	System   System                // the parts of Temper; the zero value = nothing is known to be broken
+	System   status.System         // the parts of Temper; the zero value = nothing is known to be broken
 	Health   node.Health           // as its BMC told it last; the zero value = never
 	Withheld bool                  // nodes in critical health are not offered
 	Hardware *inventory.Comparison // of its last inspection with the one before and with other nodes; nil = it was not inspected
@@ -67,9 +70,9 @@ type Explanation struct {
 	Power PowerView `json:"-"`
 
 	// Actions are what somebody can do; each would be accepted now.
-	Actions []Action `json:"-"`
+	Actions []help.Action `json:"-"`
 	// Speedup is an action that makes Next happen sooner; nil = there is none.
-	Speedup *Action `json:"-"`
+	Speedup *help.Action `json:"-"`
 
 	subject     string // begins the paragraph
 	remedy      string // what to do about the failure; "" = what the table of codes says about Cause
@@ -96,7 +99,7 @@ type Explanation struct {
 
 // Node explains the state of n.
 func Node(n *node.Node, f Facts) Explanation {
-	e := Explanation{Trouble: []string{}, Notes: []string{}, Since: n.StateSince(), now: f.Now, inspected: f.Hardware != nil, away: f.System.awayBriefly(), fleet: f.Fleet}
+	e := Explanation{Trouble: []string{}, Notes: []string{}, Since: n.StateSince(), now: f.Now, inspected: f.Hardware != nil, away: f.System.AwayBriefly(), fleet: f.Fleet}
 	if n.Operation == nil {
 		if away := f.System.Away(); away != "" {
 			e.Trouble = append(e.Trouble, away)
@@ -120,7 +123,7 @@ func Node(n *node.Node, f Facts) Explanation {
 			what += " with fault " + n.Fault
 		}
 		because := text.Because(n.MaintenanceReason)
-		if n.Fault != "" && strings.Contains(e.why, told(n.MaintenanceReason)) { // it is the error of which the node failed
+		if n.Fault != "" && strings.Contains(e.why, finding.Clean(n.MaintenanceReason)) { // it is the error of which the node failed
 			because = ""
 		}
 		e.What += what + because
@@ -128,7 +131,7 @@ func Node(n *node.Node, f Facts) Explanation {
 		if ends := n.MaintenanceEnds(); ends != "" {
 			e.Trouble = append(e.Trouble, "The maintenance ends by itself "+ends+e.afterwards)
 		} else {
-			e.can(Action{Do: EndMaintenance})
+			e.can(help.Action{Do: fault.EndMaintenance})
 		}
 	}
 	if e.Cause == "" {
@@ -163,7 +166,7 @@ func (e *Explanation) Paragraph(commands []string) string {
 		out = append(out, "It is asked to end: "+e.Asked)
 	}
 	if e.Story.running {
-		words := capital(e.Story.Sentence)
+		words := text.Capital(e.Story.Sentence)
 		if e.Story.Wait == nil && e.usually != "" && !e.tellsUsual() { // it tells since when the step runs
 			words += "; " + e.usually
 		}
@@ -194,7 +197,7 @@ func (e *Explanation) Paragraph(commands []string) string {
 	case e.Usual == "", e.tellsUsual():
 	case e.Story.running && e.Story.Wait == nil: // it is told with the step
 	default:
-		out = append(out, capital(e.Usual))
+		out = append(out, text.Capital(e.Usual))
 	}
 	out = append(out, e.advice()...)
 	if e.choosing != "" {

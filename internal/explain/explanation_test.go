@@ -11,28 +11,29 @@ import (
 
 	"go.temper.dev/temper/internal/explain"
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/help"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/internal/testenv"
 )
 
 // The words, with the commands, are in a test of package api.
 func TestAnActionIsNamedOnce(t *testing.T) {
-	known := slices.Collect(maps.Values(testenv.Constants(t, "action.go", "Do")))
+	known := slices.Collect(maps.Values(testenv.Constants(t, "../fault/do.go", "Do")))
 	ended := &node.Operation{ID: 11, Kind: node.KindDeploy, Outcome: node.Failed}
 	undo := &node.Operation{ID: 11, Kind: node.KindUndo, Outcome: node.Failed}
 	for _, s := range node.States() {
 		n := &node.Node{ProvisionState: s, LastError: "no disk", Owed: []node.Undo{node.UndoPowerOff}, Maintenance: s == node.Active}
 		e := explain.Node(n, explain.Facts{Covered: s != node.CleanFailed, Previous: ended, Undo: undo})
-		seen, retried := map[explain.Action]bool{}, false
+		seen, retried := map[help.Action]bool{}, false
 		for _, a := range e.Actions {
 			require.False(t, seen[a], "%s: %v", s, a)
 			require.Contains(t, known, string(a.Do))
 			seen[a] = true
 			a.Kind = "" // which of the two is retried depends on the state
-			retried = retried || a == explain.Action{Do: explain.RetryOperation, Operation: 11}
+			retried = retried || a == help.Action{Do: fault.RetryOperation, Operation: 11}
 		}
 		require.Equal(t, s != node.CleanFailed, retried, s)
-		require.Contains(t, e.Actions, explain.Action{Do: explain.WaiveUndo})
+		require.Contains(t, e.Actions, help.Action{Do: fault.WaiveUndo})
 	}
 }
 
@@ -78,7 +79,7 @@ func TestSilenceIsToldOnce(t *testing.T) {
 	require.Equal(t, fault.BMCSilent, e.Cause)
 	require.Equal(t, "deploying, operation 7 (deploy) waits for its BMC, which is silent", e.What)
 	require.Equal(t, now.Add(-time.Minute), *e.Since)
-	require.Equal(t, []explain.Action{{Do: explain.ProbeBMC}, {Do: explain.CancelOperation, Operation: 7}, {Do: explain.WatchOperation, Operation: 7}}, e.Actions)
+	require.Equal(t, []help.Action{{Do: fault.ProbeBMC}, {Do: fault.CancelOperation, Operation: 7}, {Do: fault.WatchOperation, Operation: 7}}, e.Actions)
 	words := e.Paragraph(nil)
 	require.Equal(t, 1, strings.Count(words, "no answer in time"), words)
 	require.Contains(t, words, "The BMC is silent; conductor-1 asked it last, at ")

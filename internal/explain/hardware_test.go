@@ -7,13 +7,15 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"go.temper.dev/temper/internal/explain"
+	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/help"
 	"go.temper.dev/temper/internal/inventory"
 	"go.temper.dev/temper/internal/node"
 )
 
 func TestOtherHardwareIsNoted(t *testing.T) {
 	at := time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)
-	show := explain.Action{Do: explain.ShowInventory}
+	show := help.Action{Do: fault.ShowInventory}
 	note := func(c *inventory.Comparison) explain.Explanation {
 		return explain.Node(&node.Node{ProvisionState: node.Available}, explain.Facts{Now: at, Covered: true, Hardware: c})
 	}

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/finding"
+	"go.temper.dev/temper/internal/help"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/internal/text"
 )
@@ -27,7 +29,7 @@ func (e *Explanation) health(n *node.Node, f Facts) {
 		}
 	}
 	e.Trouble = append(e.Trouble, trouble)
-	e.can(Action{Do: ShowHealth})
+	e.can(help.Action{Do: fault.ShowHealth})
 	if e.Cause == "" {
 		e.Cause, e.advises = fault.HardwareUnhealthy, true
 	}
@@ -62,5 +64,5 @@ func HealthReason(r node.HealthReason) string {
 	if r.Name != "" {
 		part += " " + r.Name
 	}
-	return part + ": " + strings.TrimSuffix(told(r.Message), ".")
+	return part + ": " + strings.TrimSuffix(finding.Clean(r.Message), ".")
 }

@@ -7,6 +7,8 @@ import (
 
 	"go.temper.dev/temper/internal/admission"
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/finding"
+	"go.temper.dev/temper/internal/help"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/internal/text"
 )
@@ -16,14 +18,14 @@ func (e *Explanation) idle(n *node.Node, f Facts) {
 	e.What, e.why = string(n.ProvisionState), ", nobody holds it"
 	failed := n.LastError != "" && (node.Fails(n.ProvisionState) || n.ProvisionState == node.ErrorState || n.ProvisionState == node.Enroll)
 	if failed {
-		e.why += ": " + toldOf(f.Previous, n.LastError)
+		e.why += ": " + finding.CleanOf(f.Previous, n.LastError)
 		e.canRetry(n, f.Previous, f)
 		if o := f.Previous; o != nil && o.Outcome != node.Succeeded {
 			e.Cause, e.advises = e.causeOf(o), true
 		}
 	}
 	if o := f.Newest; o != nil && o.PowerFailedLately(f.Now) {
-		e.Trouble = append(e.Trouble, fmt.Sprintf("Operation %d (%s) failed at %s: %s", o.ID, o.Kind, text.Moment(*o.EndedAt), told(o.Error)))
+		e.Trouble = append(e.Trouble, fmt.Sprintf("Operation %d (%s) failed at %s: %s", o.ID, o.Kind, text.Moment(*o.EndedAt), finding.Clean(o.Error)))
 		if !failed {
 			e.Cause, e.advises = e.causeOf(o), true
 		}
@@ -32,7 +34,7 @@ func (e *Explanation) idle(n *node.Node, f Facts) {
 	if len(n.Owed) > 0 {
 		e.owed(n, f)
 		e.canRetry(n, f.Undo, f)
-		defer e.can(Action{Do: WaiveUndo})
+		defer e.can(help.Action{Do: fault.WaiveUndo})
 	}
 	e.chooseRetry(n)
 	for _, v := range node.Verbs {
@@ -43,10 +45,10 @@ func (e *Explanation) idle(n *node.Node, f Facts) {
 			continue // nothing is wrong that the end of its instance would mend, or a reboot of its server into the ramdisk
 		}
 		if v.Event == node.EventDeploy && n.LacksImage() {
-			e.can(Action{Do: DeployImage, Event: v.Event})
+			e.can(help.Action{Do: fault.DeployImage, Event: v.Event})
 			continue
 		}
-		e.can(Action{Do: ChangeState, Event: v.Event})
+		e.can(help.Action{Do: fault.ChangeState, Event: v.Event})
 	}
 }
 
@@ -73,17 +75,17 @@ func (e *Explanation) canRetry(n *node.Node, o *node.Operation, f Facts) {
 		e.afterwards = fmt.Sprintf("; then operation %d (%s) can be retried", o.ID, o.Kind)
 		return
 	case refused != nil:
-		e.can(Action{Do: EndMaintenance})
+		e.can(help.Action{Do: fault.EndMaintenance})
 	}
-	e.can(Action{Do: RetryOperation, Operation: o.ID, Kind: o.Kind})
+	e.can(help.Action{Do: fault.RetryOperation, Operation: o.ID, Kind: o.Kind})
 }
 
 // chooseRetry says which retry does what, if there are several.
 func (e *Explanation) chooseRetry(n *node.Node) {
-	undo := slices.ContainsFunc(e.Actions, func(a Action) bool { return a.Do == RetryOperation && a.Kind.Spec().Undoes })
+	undo := slices.ContainsFunc(e.Actions, func(a help.Action) bool { return a.Do == fault.RetryOperation && a.Kind.Spec().Undoes })
 	var which []string
 	for _, a := range e.Actions {
-		if a.Do != RetryOperation {
+		if a.Do != fault.RetryOperation {
 			continue
 		}
 		k, does := a.Kind.Spec(), "does its work again"
@@ -116,18 +118,18 @@ func admits(n *node.Node, v node.Verb, f Facts) bool {
 // owed says what earlier operations left to be undone, why it is not done yet, and when
 // it is tried again.
 func (e *Explanation) owed(n *node.Node, f Facts) {
-	isTold := strings.Contains(e.why, told(n.OwedError)) || f.Undo != nil && fault.SameReach(f.Undo.Cause, e.Cause)
+	isTold := strings.Contains(e.why, finding.Clean(n.OwedError)) || f.Undo != nil && fault.SameReach(f.Undo.Cause, e.Cause)
 	switch {
 	case n.OwedRefused:
 		because := ""
 		if !isTold {
-			because = text.Because(told(n.OwedError))
+			because = text.Because(finding.Clean(n.OwedError))
 		}
 		e.Trouble = append(e.Trouble, fmt.Sprintf("The hardware refused the undo of earlier work: %s%s. The undo is tried again only when somebody retries it, "+
 			"changes how the BMC is reached, or starts an operation that boots the node anew; everything else goes on", node.UndoList(n.Owed), because))
 		return
 	case !isTold:
-		e.Trouble = append(e.Trouble, "The last try to undo what earlier work left failed: "+told(n.OwedError))
+		e.Trouble = append(e.Trouble, "The last try to undo what earlier work left failed: "+finding.Clean(n.OwedError))
 	}
 	e.Next = "an undo of what earlier work left: " + node.UndoList(n.Owed)
 	switch {

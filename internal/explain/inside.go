@@ -5,6 +5,9 @@ import (
 	"strings"
 	"time"
 
+	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/finding"
+	"go.temper.dev/temper/internal/help"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/internal/text"
 )
@@ -73,10 +76,10 @@ func (e *Explanation) Lines(n *node.Node) (headline string, facts []Line) {
 }
 
 // Ended explains how o has ended, and what somebody can do about that.
-func Ended(n *node.Node, o *node.Operation, at time.Time) (headline string, facts []Line, can []Action) {
+func Ended(n *node.Node, o *node.Operation, at time.Time) (headline string, facts []Line, can []help.Action) {
 	facts = []Line{{"At", text.Moment(at)}}
 	if o.Error != "" {
-		facts = append(facts, Line{"Error", OperationError(o)})
+		facts = append(facts, Line{"Error", finding.OperationError(o)})
 	}
 	if o.Cause != "" {
 		facts = append(facts, Line{"Cause", string(o.Cause)})
@@ -88,8 +91,8 @@ func Ended(n *node.Node, o *node.Operation, at time.Time) (headline string, fact
 	e := Explanation{uncovered: true} // it is read later, so that nobody knows who covers the node then
 	if o.Outcome != node.Succeeded {
 		e.canMend(n, o)
-		e.can(Action{Do: RetryOperation, Operation: o.ID, Kind: o.Kind})
+		e.can(help.Action{Do: fault.RetryOperation, Operation: o.ID, Kind: o.Kind})
 	}
-	e.can(Action{Do: ExplainNode})
+	e.can(help.Action{Do: fault.ExplainNode})
 	return fmt.Sprintf("%s: operation %d (%s) %s", label(n), o.ID, o.Kind, how), facts, e.Actions
 }

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/finding"
+	"go.temper.dev/temper/internal/help"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/internal/text"
 )
@@ -27,7 +29,7 @@ func (e *Explanation) operation(n *node.Node, o *node.Operation, f Facts) {
 		e.Trouble = append(e.Trouble, s)
 	}
 	if len(n.Owed) > 0 && !o.Kind.Spec().Undoes {
-		e.Trouble = append(e.Trouble, fmt.Sprintf("What earlier work left is still to be undone after it: %s%s", node.UndoList(n.Owed), text.Because(told(n.OwedError))))
+		e.Trouble = append(e.Trouble, fmt.Sprintf("What earlier work left is still to be undone after it: %s%s", node.UndoList(n.Owed), text.Because(finding.Clean(n.OwedError))))
 	}
 	e.owner(o, f)
 	if !f.Covered && e.WaitingFor == "" {
@@ -49,7 +51,7 @@ func (e *Explanation) operation(n *node.Node, o *node.Operation, f Facts) {
 		e.ending(n, o)
 	case o.Undecided() != nil:
 		step := o.Undecided()
-		e.Trouble = append(e.Trouble, fmt.Sprintf("Step %s failed: %s", step.Name(), told(step.LastError)))
+		e.Trouble = append(e.Trouble, fmt.Sprintf("Step %s failed: %s", step.Name(), finding.Clean(step.LastError)))
 		e.Next, e.advises = "it fails unless somebody decides", true
 		e.canMend(n, o)
 		e.canDecide(o, step)
@@ -84,12 +86,12 @@ func (e *Explanation) lostWorkflow(r *node.RunStatus) bool {
 		}
 		e.Trouble = append(e.Trouble, fmt.Sprintf("Its workflow was %s%s: nobody works on it any more", r.How, when))
 		e.Next = "reconciliation ends it some seconds after its workflow has ended, and undoes what it left half done"
-		e.can(Action{Do: RecoverNode})
+		e.can(help.Action{Do: fault.RecoverNode})
 	default:
 		e.Trouble = append(e.Trouble, "Temporal does not know its workflow: nobody works on it")
 		speedup := LostSpeedup
 		e.Next, e.Speedup = LostNext, &speedup
-		e.can(Action{Do: TakeNode})
+		e.can(help.Action{Do: fault.TakeNode})
 	}
 	e.WaitingFor, e.NextAt = "", nil
 	return true
@@ -99,7 +101,7 @@ func (e *Explanation) lostWorkflow(r *node.RunStatus) bool {
 const LostNext = "reconciliation ends it when Temporal has not known it for some seconds or, where very many are unknown at once, for ten minutes"
 
 // LostSpeedup makes LostNext happen sooner.
-var LostSpeedup = Action{Do: SayTemporalLost}
+var LostSpeedup = help.Action{Do: fault.SayTemporalLost}
 
 // pause returns the pause that Temporal reports or, if Temporal was not asked, the one
 // that is recorded; nil = none.
@@ -123,12 +125,12 @@ func (e *Explanation) paused(n *node.Node, o *node.Operation, p *node.Pause) {
 	e.WaitingFor, e.NextAt = "", nil
 	e.Next = e.next(n, o, o.CurrentStep()) + ", when somebody lets it go on"
 	if e.away == "" { // Temporal ends the pause
-		e.can(Action{Do: UnpauseOperation, Operation: o.ID})
+		e.can(help.Action{Do: fault.UnpauseOperation, Operation: o.ID})
 	}
 	if step := o.Undecided(); step != nil {
 		e.canDecide(o, step)
 	}
-	e.can(Action{Do: CancelOperation, Operation: o.ID})
+	e.can(help.Action{Do: fault.CancelOperation, Operation: o.ID})
 }
 
 // working explains an operation that goes on or waits.
@@ -143,7 +145,7 @@ func (e *Explanation) working(n *node.Node, o *node.Operation, f Facts) {
 	e.Now, e.Next = e.nowAndNext(n, o)
 	e.usual(n, o, f)
 	if step := o.CurrentStep(); step != nil && o.Blocked == node.BlockedDeaths {
-		e.Trouble = append(e.Trouble, told(step.LastError))
+		e.Trouble = append(e.Trouble, finding.Clean(step.LastError))
 		e.Next, e.exact = "another try of step "+step.Name(), true
 	}
 	e.before(n, o, f)
@@ -152,11 +154,11 @@ func (e *Explanation) working(n *node.Node, o *node.Operation, f Facts) {
 		e.Next += ", as soon as such a conductor comes"
 		e.Otherwise = e.failsWithoutConductor(o, text.Moment)
 	}
-	e.can(Action{Do: WatchOperation, Operation: o.ID})
+	e.can(help.Action{Do: fault.WatchOperation, Operation: o.ID})
 	if node.Can(n.ProvisionState, node.EventUnhold) || e.inside && o.Phase == node.Holding {
-		e.can(Action{Do: UnholdNode})
+		e.can(help.Action{Do: fault.UnholdNode})
 	}
-	e.can(Action{Do: CancelOperation, Operation: o.ID})
+	e.can(help.Action{Do: fault.CancelOperation, Operation: o.ID})
 }
 
 // before says, while o undoes what an earlier operation left, why that one failed and that it can be retried afterwards.
@@ -165,7 +167,7 @@ func (e *Explanation) before(n *node.Node, o *node.Operation, f Facts) {
 	if p == nil || p.Outcome != node.Failed || !o.Kind.Spec().Undoes || !node.Fails(n.ProvisionState) || n.LastError == "" {
 		return
 	}
-	e.Trouble = append(e.Trouble, fmt.Sprintf("Operation %d (%s) failed: %s", p.ID, p.Kind, toldOf(p, n.LastError)))
+	e.Trouble = append(e.Trouble, fmt.Sprintf("Operation %d (%s) failed: %s", p.ID, p.Kind, finding.CleanOf(p, n.LastError)))
 	e.Next += fmt.Sprintf("; then operation %d (%s) can be retried", p.ID, p.Kind)
 }
 
@@ -200,7 +202,7 @@ func (e *Explanation) ending(n *node.Node, o *node.Operation) {
 	outcome := node.Cancelled
 	if o.Cause != "" {
 		outcome = node.Failed
-		e.What = fmt.Sprintf("%s failed: %s; undoing", e.name(n, o), told(o.Error))
+		e.What = fmt.Sprintf("%s failed: %s; undoing", e.name(n, o), finding.Clean(o.Error))
 		if !o.Asked.Ends() {
 			e.Since = nil // it failed long after it was accepted
 		}
@@ -224,9 +226,9 @@ func (e *Explanation) ending(n *node.Node, o *node.Operation) {
 		e.Next = "step " + s.Name() + " ends, then " + e.Next
 	}
 	e.undoWaits(n, o)
-	e.can(Action{Do: WatchOperation, Operation: o.ID})
+	e.can(help.Action{Do: fault.WatchOperation, Operation: o.ID})
 	if aborted {
-		e.can(Action{Do: CancelOperation, Operation: o.ID})
+		e.can(help.Action{Do: fault.CancelOperation, Operation: o.ID})
 	}
 }
 
@@ -343,9 +345,9 @@ func stepWords(step *node.Step) string {
 	case step.LastError == "":
 		return "step " + step.Name()
 	case step.Attempts == 0:
-		return fmt.Sprintf("step %s (last error: %s)", step.Name(), told(step.LastError))
+		return fmt.Sprintf("step %s (last error: %s)", step.Name(), finding.Clean(step.LastError))
 	}
-	return fmt.Sprintf("step %s (begun %s, last error: %s)", step.Name(), times(step.Attempts), told(step.LastError))
+	return fmt.Sprintf("step %s (begun %s, last error: %s)", step.Name(), times(step.Attempts), finding.Clean(step.LastError))
 }
 
 func times(n int) string {

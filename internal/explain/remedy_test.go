@@ -9,18 +9,20 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/help"
 	"go.temper.dev/temper/internal/inventory"
 	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/status"
 )
 
 // destroys reports whether a would end the node's work, lose its data, or take it from somebody.
-func destroys(a Action) bool {
+func destroys(a help.Action) bool {
 	switch a.Do {
-	case CancelOperation, TakeNode, WaiveUndo:
+	case fault.CancelOperation, fault.TakeNode, fault.WaiveUndo:
 		return true
-	case Decide:
+	case fault.Decide:
 		return a.Decision == node.ActionAbort
-	case ChangeState:
+	case fault.ChangeState:
 		return a.Event == node.EventDelete || a.Event == node.EventRebuild || a.Event == node.EventClean
 	}
 	return false
@@ -39,14 +41,14 @@ func TestWhatMendsTheCauseComesBeforeTheRetry(t *testing.T) {
 		for name, c := range map[string]struct {
 			n     node.Node
 			f     Facts
-			retry Action
+			retry help.Action
 		}{
 			"failed": {
 				node.Node{ProvisionState: node.DeployFailed, LastError: "no", Owed: []node.Undo{node.UndoPowerOff}},
 				Facts{Now: now, Covered: true, Previous: failed, Hardware: &inventory.Comparison{}},
-				Action{Do: RetryOperation, Operation: 7, Kind: node.KindDeploy},
+				help.Action{Do: fault.RetryOperation, Operation: 7, Kind: node.KindDeploy},
 			},
-			"held": {node.Node{ProvisionState: node.DeployHold, Operation: held}, Facts{Now: now, Covered: true, Hardware: &inventory.Comparison{}}, Action{Do: Decide, Operation: 7, Decision: node.ActionRetry}},
+			"held": {node.Node{ProvisionState: node.DeployHold, Operation: held}, Facts{Now: now, Covered: true, Hardware: &inventory.Comparison{}}, help.Action{Do: fault.Decide, Operation: 7, Decision: node.ActionRetry}},
 		} {
 			t.Run(string(cause)+" "+name, func(t *testing.T) {
 				c.n.Driver, c.n.ConsoleEnabled, c.n.Interfaces = "ipmi", true, map[string]string{"console": "ipmitool-socat"}
@@ -54,7 +56,7 @@ func TestWhatMendsTheCauseComesBeforeTheRetry(t *testing.T) {
 				require.Equal(t, cause, e.Cause)
 				at := slices.Index(e.Actions, c.retry)
 				require.GreaterOrEqual(t, at, 0, "%v", e.Actions)
-				var mends []Do
+				var mends []fault.Do
 				for _, a := range e.Actions[:at] {
 					mends = append(mends, a.Do)
 					require.False(t, destroys(a), "%v", a)
@@ -63,7 +65,7 @@ func TestWhatMendsTheCauseComesBeforeTheRetry(t *testing.T) {
 					require.Empty(t, mends)
 					return
 				}
-				require.Equal(t, remedies[cause], mends)
+				require.Equal(t, cause.Row().Can, mends)
 			})
 		}
 	}
@@ -76,16 +78,16 @@ func TestASilentBMCIsMendedBeforeWhatWasCancelledIsRetried(t *testing.T) {
 		n := node.Node{Driver: "redfish", ProvisionState: node.DeployFailed, LastError: "By request, the deploy operation was aborted"}
 		f := Facts{Now: now, Covered: true, Previous: &node.Operation{ID: 7, Driver: "redfish", Kind: node.KindDeploy, Outcome: node.Cancelled, Cause: cause}}
 		n.Silence = &node.BMCSilence{BMC: n.BMC(), Since: now, AskedAt: now, AskedBy: "c1", Seen: "no answer"}
-		retry := Action{Do: RetryOperation, Operation: 7, Kind: node.KindDeploy}
+		retry := help.Action{Do: fault.RetryOperation, Operation: 7, Kind: node.KindDeploy}
 		e := Node(&n, f)
 		require.Equal(t, fault.BMCSilent, e.Cause)
-		require.Equal(t, []Action{{Do: ProbeBMC}, {Do: SetAddress}, retry}, e.Actions[:3])
+		require.Equal(t, []help.Action{{Do: fault.ProbeBMC}, {Do: fault.SetAddress}, retry}, e.Actions[:3])
 		require.Contains(t, e.Paragraph(nil), "What to do: "+strings.TrimSuffix(fault.BMCSilent.Row().Advice(), "."))
 
 		n.Maintenance, n.MaintenanceByFault, n.Fault = true, true, node.FaultPower
 		e = Node(&n, f)
-		require.Equal(t, ProbeBMC, e.Actions[0].Do)
-		require.NotContains(t, e.Actions, Action{Do: EndMaintenance})
+		require.Equal(t, fault.ProbeBMC, e.Actions[0].Do)
+		require.NotContains(t, e.Actions, help.Action{Do: fault.EndMaintenance})
 		require.NotContains(t, e.Actions, retry, "it would be refused")
 		require.Contains(t, e.Paragraph(nil), "The maintenance ends by itself as soon as a conductor can read the power state again; then operation 7 (deploy) can be retried.")
 
@@ -102,7 +104,7 @@ func TestNothingDestructiveIsSuggestedForAHealthyActiveNode(t *testing.T) {
 			e := Node(&node.Node{ProvisionState: node.Active, PowerState: node.PowerOn, Maintenance: maintenance}, f)
 			for _, a := range e.Actions {
 				require.False(t, destroys(a), "%v", a)
-				require.NotEqual(t, ChangeState, a.Do, "%v interrupts the server", a)
+				require.NotEqual(t, fault.ChangeState, a.Do, "%v interrupts the server", a)
 			}
 		}
 	}
@@ -117,11 +119,11 @@ func TestAnUndoThatWaitsForASilentBMCHasItsAdvice(t *testing.T) {
 	} {
 		n := &node.Node{Name: "n1", Driver: "redfish", ProvisionState: node.Deploying, Operation: o}
 		f := Facts{Now: now, Covered: true}
-		require.NotContains(t, Node(n, f).Actions, Action{Do: ProbeBMC})
+		require.NotContains(t, Node(n, f).Actions, help.Action{Do: fault.ProbeBMC})
 		n.Silence = &node.BMCSilence{BMC: n.BMC(), Since: now, AskedAt: now, AskedBy: "c1", Seen: "no answer"}
 		e := Node(n, f)
 		require.Equal(t, fault.BMCSilent, e.Cause)
-		require.Equal(t, []Action{{Do: ProbeBMC}, {Do: WatchOperation, Operation: 7}}, e.Actions[:2])
+		require.Equal(t, []help.Action{{Do: fault.ProbeBMC}, {Do: fault.WatchOperation, Operation: 7}}, e.Actions[:2])
 		require.Contains(t, e.Paragraph(nil), "What to do: "+strings.TrimSuffix(fault.BMCSilent.Row().Do, "."), "it goes on by itself")
 	}
 }
@@ -129,15 +131,15 @@ func TestAnUndoThatWaitsForASilentBMCHasItsAdvice(t *testing.T) {
 // Without Temporal a group of nodes is advised as each of them is.
 func TestAGroupIsNotAdvisedWhatWouldBeRefused(t *testing.T) {
 	now := time.Now()
-	away := System{Now: now, Dependencies: Dependencies{Temporal: Answer{Trouble: TemporalAway, Since: now}}}
+	away := status.System{Now: now, Dependencies: status.Dependencies{Temporal: status.Answer{Trouble: status.TemporalAway, Since: now}}}
 	n := &node.Node{Driver: "redfish", Operation: &node.Operation{ID: 7, Driver: "redfish", Kind: node.KindDeploy}}
-	require.Contains(t, OfGroup(node.ReasonLate, fault.BMCSilent, n, System{}), Action{Do: CancelOperation, Operation: 7})
+	require.Contains(t, OfGroup(node.ReasonLate, fault.BMCSilent, n, status.System{}), help.Action{Do: fault.CancelOperation, Operation: 7})
 	for _, reason := range []node.Reason{node.ReasonLate, node.ReasonHeld} {
-		require.Equal(t, []Action{{Do: ListNeedy, Reason: reason, Cause: fault.BMCSilent}, {Do: ShowStatus}}, OfGroup(reason, fault.BMCSilent, n, away))
+		require.Equal(t, []help.Action{{Do: fault.ListNeedy, Reason: reason, Cause: fault.BMCSilent}, {Do: fault.ShowStatus}}, OfGroup(reason, fault.BMCSilent, n, away))
 	}
 	require.Equal(t, "Nothing goes on until that is mended: Temporal does not answer", GroupAdvice(node.ReasonLate, fault.BMCSilent, away))
 	require.Contains(t, GroupAdvice(node.ReasonHeld, fault.BMCSilent, away), ". A decision is possible when that is mended (Temporal does not answer)")
-	require.NotContains(t, GroupAdvice(node.ReasonHeld, fault.BMCSilent, System{}), "decision")
+	require.NotContains(t, GroupAdvice(node.ReasonHeld, fault.BMCSilent, status.System{}), "decision")
 }
 
 // Without a conductor, what finds one comes before what ends the work.
@@ -145,7 +147,7 @@ func TestWhatFindsAConductorComesFirst(t *testing.T) {
 	o := &node.Operation{ID: 7, Kind: node.KindDeploy, Phase: node.Waiting, AcceptedAt: time.Now()}
 	e := Node(&node.Node{ProvisionState: node.DeployWait, Operation: o}, Facts{Now: time.Now()})
 	require.Equal(t, fault.NoConductor, e.Cause)
-	require.Equal(t, Action{Do: ListConductors}, e.Actions[0])
+	require.Equal(t, help.Action{Do: fault.ListConductors}, e.Actions[0])
 }
 
 // The same error is told once, although the operation failed of it and its undo, too.
@@ -195,13 +197,13 @@ func TestWhatWasMendedSinceIsNotSuggestedAgain(t *testing.T) {
 	n := &node.Node{ProvisionState: node.DeployFailed, LastError: "401", ReachedSince: &since}
 	explained := func() Explanation { return Node(n, Facts{Now: now, Covered: true, Previous: o}) }
 	mended := explained()
-	require.Equal(t, RetryOperation, mended.Actions[0].Do)
+	require.Equal(t, fault.RetryOperation, mended.Actions[0].Do)
 	require.Contains(t, mended.Paragraph(nil), "What to do: How the BMC is reached was changed at ")
 	require.NotContains(t, mended.Paragraph(nil), "Set the right password")
 	before := ended.Add(-time.Second)
 	n.ReachedSince = &before
 	wrong := explained()
-	require.Equal(t, SetPassword, wrong.Actions[0].Do)
+	require.Equal(t, fault.SetPassword, wrong.Actions[0].Do)
 	require.Contains(t, wrong.Paragraph(nil), "What to do: Set the right password")
 }
 
@@ -210,12 +212,12 @@ func TestAnImageThatWasChangedSinceIsNotSuggestedAgain(t *testing.T) {
 	now := time.Now()
 	failed, before, since := now.Add(-time.Minute), now.Add(-2*time.Minute), now
 	step := node.Step{Interface: "deploy", Step: node.StepWriteImage, State: node.StepFailed, LastError: "no", EndedAt: &failed}
-	for cause, first := range map[fault.Code]Do{fault.ImageDigestDiffers: SetDigest, fault.DiskTooSmall: SetImage, fault.NoDiskFits: ShowInventory} {
+	for cause, first := range map[fault.Code]fault.Do{fault.ImageDigestDiffers: fault.SetDigest, fault.DiskTooSmall: fault.SetImage, fault.NoDiskFits: fault.ShowInventory} {
 		ended := &node.Operation{ID: 7, Driver: "redfish", Kind: node.KindDeploy, Outcome: node.Failed, Cause: cause, Error: "no", EndedAt: &failed}
 		held := &node.Operation{ID: 7, Driver: "redfish", Kind: node.KindDeploy, Phase: node.Holding, Cause: cause, AcceptedAt: before, Steps: []node.Step{step}}
-		for retry, n := range map[Do]*node.Node{
-			RetryOperation: {ProvisionState: node.DeployFailed, LastError: "no"},
-			Decide:         {ProvisionState: node.DeployHold, Operation: held},
+		for retry, n := range map[fault.Do]*node.Node{
+			fault.RetryOperation: {ProvisionState: node.DeployFailed, LastError: "no"},
+			fault.Decide:         {ProvisionState: node.DeployHold, Operation: held},
 		} {
 			n.Driver = "redfish"
 			explained := func(prepared *time.Time) Explanation {
@@ -247,14 +249,14 @@ func TestAnImageThatCrawlsIsMended(t *testing.T) {
 	e := Node(&node.Node{ProvisionState: node.DeployWait, Operation: o}, Facts{Now: now, Covered: true})
 	require.Equal(t, fault.ImageServerSlow, e.Cause)
 	require.Equal(t, []string{"It takes unusually long: 1 % was done in 50s; at this pace all of it takes 1 h"}, e.Trouble)
-	require.Equal(t, []Action{{Do: CancelOperation, Operation: 7}, {Do: WatchOperation, Operation: 7}}, e.Actions)
+	require.Equal(t, []help.Action{{Do: fault.CancelOperation, Operation: 7}, {Do: fault.WatchOperation, Operation: 7}}, e.Actions)
 
 	step.Cause = o.LateCause(now)
 	o.Steps, o.Cause = []node.Step{step}, fault.CancelledByPerson
 	o.EndSteps(node.Cancelled, now)
 	o.Outcome = node.Cancelled
 	e = Node(&node.Node{ProvisionState: node.DeployFailed, LastError: "cancelled"}, Facts{Now: now, Covered: true, Previous: o})
-	require.Equal(t, []Action{{Do: SetImage}, {Do: RetryOperation, Operation: 7, Kind: node.KindDeploy}}, e.Actions[:2])
+	require.Equal(t, []help.Action{{Do: fault.SetImage}, {Do: fault.RetryOperation, Operation: 7, Kind: node.KindDeploy}}, e.Actions[:2])
 	words := e.Paragraph(nil)
 	require.Contains(t, words, "When it was ended, step deploy.write_image took unusually long: The image server sends too slowly")
 	require.Contains(t, words, "What to do: Look at the load of the image server")
@@ -262,11 +264,11 @@ func TestAnImageThatCrawlsIsMended(t *testing.T) {
 
 func TestANodeWithoutAnImageIsDeployedWithOne(t *testing.T) {
 	n := &node.Node{Driver: "redfish", Interfaces: map[string]string{"deploy": "direct"}, ProvisionState: node.Available}
-	require.Equal(t, DeployImage, Node(n, Facts{Now: time.Now(), Covered: true}).Actions[0].Do)
+	require.Equal(t, fault.DeployImage, Node(n, Facts{Now: time.Now(), Covered: true}).Actions[0].Do)
 	n.InstanceInfo = map[string]any{"image_source": "http://i/a"}
-	require.Equal(t, DeployImage, Node(n, Facts{Now: time.Now(), Covered: true}).Actions[0].Do, "without a digest it is refused")
+	require.Equal(t, fault.DeployImage, Node(n, Facts{Now: time.Now(), Covered: true}).Actions[0].Do, "without a digest it is refused")
 	n.InstanceInfo["image_os_hash_value"] = "abc"
-	require.Equal(t, Action{Do: ChangeState, Event: node.EventDeploy}, Node(n, Facts{Now: time.Now(), Covered: true}).Actions[0])
+	require.Equal(t, help.Action{Do: fault.ChangeState, Event: node.EventDeploy}, Node(n, Facts{Now: time.Now(), Covered: true}).Actions[0])
 }
 
 func TestOfTwoRetriesIsSaidWhichIsWhich(t *testing.T) {
@@ -286,7 +288,7 @@ func TestTheInventoryIsNamedOnlyIfThereIsOne(t *testing.T) {
 	failed := &node.Operation{ID: 7, Driver: "redfish", Kind: node.KindDeploy, Outcome: node.Failed, Cause: fault.NoDiskFits, Error: "no"}
 	for _, found := range []*inventory.Comparison{nil, {}} {
 		e := Node(&node.Node{Driver: "redfish", ProvisionState: node.DeployFailed, LastError: "no"}, Facts{Now: time.Now(), Covered: true, Previous: failed, Hardware: found})
-		require.Equal(t, found != nil, slices.Contains(e.Actions, Action{Do: ShowInventory}))
+		require.Equal(t, found != nil, slices.Contains(e.Actions, help.Action{Do: fault.ShowInventory}))
 		require.Equal(t, found == nil, strings.Contains(strings.Join(e.Notes, ". "), "It was never inspected"))
 	}
 }

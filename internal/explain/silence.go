@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/finding"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/internal/text"
 )
@@ -26,8 +27,8 @@ func (e *Explanation) silence(n *node.Node) {
 	switch {
 	case n.Operation != nil && n.Operation.LiveWait().Silent(): // its story says since when and why
 		words = "The BMC is silent; " + who
-	case e.Cause != fault.BMCSilent && !e.tells(told(s.Seen)): // otherwise the error is told already
-		words += text.Because(text.Clause(told(s.Seen)))
+	case e.Cause != fault.BMCSilent && !e.tells(finding.Clean(s.Seen)): // otherwise the error is told already
+		words += text.Because(text.Clause(finding.Clean(s.Seen)))
 	}
 	switch {
 	case asking:

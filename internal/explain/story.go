@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"go.temper.dev/temper/internal/finding"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/internal/text"
 )
@@ -33,7 +34,7 @@ func (s *Story) tellsPower(seen node.PowerState) bool {
 
 // addFailure appends why the attempt before failed, if the sentence does not say so yet.
 func (s *Story) addFailure(step *node.Step) {
-	if why := told(step.LastError); why != "" && !strings.Contains(s.Sentence, why) {
+	if why := finding.Clean(step.LastError); why != "" && !strings.Contains(s.Sentence, why) {
 		s.Sentence += "; the last attempt failed: " + why
 	}
 }
@@ -65,7 +66,7 @@ func (e *Explanation) tell(n *node.Node) {
 	case o.TemporalPause != nil:
 	case o.Phase == node.Holding && o.Undecided() != nil && !o.Ending():
 		failed := o.Undecided()
-		e.Story.Sentence = fmt.Sprintf("step %s failed: %s; it waits for %s", failed.Name(), told(failed.LastError), o.WaitingFor)
+		e.Story.Sentence = fmt.Sprintf("step %s failed: %s; it waits for %s", failed.Name(), finding.Clean(failed.LastError), o.WaitingFor)
 	case o.Blocked != node.NotBlocked:
 		fails := e.failsWithoutConductor(o, func(t time.Time) string { return text.Clock(t, e.now) })
 		e.Story.Sentence, e.Story.Since = "it waits for "+o.WaitingFor+text.Since(o.BlockedAt, e.now)+otherwise(fails), o.BlockedAt

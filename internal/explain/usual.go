@@ -27,7 +27,7 @@ func UsualTime(o *node.Operation, f Facts) string {
 
 // PastUsual reports whether the current step of o takes unusually long. What takes long while nothing can go on is not unusual.
 func PastUsual(o *node.Operation, f Facts) bool {
-	return o.PastUsual(f.Now) && !interrupted(o, f) && f.System.awayBriefly() == ""
+	return o.PastUsual(f.Now) && !interrupted(o, f) && f.System.AwayBriefly() == ""
 }
 
 // yardstick says how long the current step of o has run and how long it usually takes. runs is "" if no step runs, usually if

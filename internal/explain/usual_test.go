@@ -9,6 +9,7 @@ import (
 	"go.temper.dev/temper/internal/coverage"
 	"go.temper.dev/temper/internal/explain"
 	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/status"
 )
 
 // How long a step runs is told only while it runs, and that it is unusually long only while it could go on.
@@ -17,7 +18,7 @@ func TestTheUsualTimeIsOfAStepThatRuns(t *testing.T) {
 	began, usually := now.Add(-11*time.Minute), now.Add(-time.Minute)
 	const runs = "step deploy.write_image runs for 11m; usually 95 % end within 2.7s (the latest 57 on all servers)"
 	alive := []coverage.Conductor{{Hostname: "c1", Alive: true}}
-	away := explain.System{Now: now, Dependencies: explain.Dependencies{Temporal: explain.Answer{Trouble: explain.TemporalAway, Since: began}}}
+	away := status.System{Now: now, Dependencies: status.Dependencies{Temporal: status.Answer{Trouble: status.TemporalAway, Since: began}}}
 	for name, c := range map[string]struct {
 		change func(*node.Operation)
 		facts  explain.Facts

@@ -8,6 +8,7 @@ import (
 
 	"go.temper.dev/temper/internal/coverage"
 	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/status"
 	"go.temper.dev/temper/internal/text"
 )
 
@@ -38,7 +39,7 @@ type Beside struct {
 	Node  *node.Node           // of the operation; nil = it was not read, so that nothing is said about the calls of its agent
 	Fleet []coverage.Conductor // all conductors, alive or not
 	// System is the parts of Temper; the zero value = nothing is known to be broken.
-	System System
+	System status.System
 	away   string // the part of Temper without which nothing goes on, and what is wrong with it; "" = none is known
 }
 
@@ -48,7 +49,7 @@ func Wait(o *node.Operation, b Beside, now time.Time) *StepWait {
 	if w == nil {
 		return nil
 	}
-	b.away = cmp.Or(b.away, b.System.awayBriefly())
+	b.away = cmp.Or(b.away, b.System.AwayBriefly())
 	told := *w
 	if step := o.CurrentStep(); step != nil && step.Name() == w.Subject {
 		told.Subject = "" // the step is named with the sentence

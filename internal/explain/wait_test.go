@@ -8,6 +8,7 @@ import (
 
 	"go.temper.dev/temper/internal/explain"
 	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/status"
 	"go.temper.dev/temper/internal/testenv"
 )
 
@@ -38,7 +39,7 @@ func TestALimitThatHasPassedIsOverdue(t *testing.T) {
 	late := until.Add(12 * time.Second)
 	require.Equal(t, "its step fails (overdue by 12s)", explain.AtLimit(o, late))
 	require.Regexp(t, `; gives up at 03:05:05Z \(overdue by 12s\)$`, explain.Wait(o, explain.Beside{Node: &node.Node{}}, late).Sentence)
-	away := explain.System{Now: late, Dependencies: explain.Dependencies{Temporal: explain.Answer{Trouble: explain.TemporalAway, Since: at}}}
+	away := status.System{Now: late, Dependencies: status.Dependencies{Temporal: status.Answer{Trouble: status.TemporalAway, Since: at}}}
 	e := explain.Node(&node.Node{ProvisionState: node.Deploying, Operation: o}, explain.Facts{Now: late, Covered: true, System: away})
 	require.Regexp(t, `; gives up at 03:05:05Z \(overdue by 12s, because Temporal does not answer\)$`, e.Story.Sentence)
 }

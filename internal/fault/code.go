@@ -18,6 +18,8 @@ type CodeRow struct {
 	Meaning string   // what is wrong, in a sentence
 	Do      string   // what to do about it, in sentences
 	Then    string   // what follows Do if the operation has failed or holds, in a sentence; "" = nothing
+	Can     []Do     // what mends it, or shows more of it, where a command can; it comes before a retry
+	Flags   string   // what to give to the command line, as a clause; "" = Do and Can say all
 	Fields  []string // of a node that it concerns, as the API names them: "driver_info/redfish_password"
 	// Cause marks what an operation may have failed of: a value of its field cause. The
 	// others are only refusals of requests.
@@ -36,8 +38,6 @@ func (r CodeRow) Advice() string {
 	}
 	return r.Do + " " + r.Then
 }
-
-//go:generate go test -run ^TestEveryCodeStandsInTheDocumentation$ . -update
 
 // Codes is the table of all codes. The first row of a kind has the code for errors of this kind
 // that have no code of their own.

@@ -56,27 +56,27 @@ const (
 // of who ended it.
 var ofFailures = []CodeRow{
 	{
-		Code: BMCSilent, Kind: Unreachable, Cause: true, Reach: true, Meaning: "The BMC does not answer.",
+		Code: BMCSilent, Can: []Do{ProbeBMC, SetAddress}, Kind: Unreachable, Cause: true, Reach: true, Meaning: "The BMC does not answer.",
 		Do:     "Check that the BMC has power and network, and that its address in driver_info is right: temper bmc probe asks it directly, from the machine where it runs. A BMC that hangs often needs a cold reset, or the server has to be without mains power for a minute. An operation that still waits for the BMC goes on by itself when it answers; retry one that has failed or holds.",
 		Fields: []string{"driver_info/redfish_address", "driver_info/ipmi_address"},
 	},
 	{
-		Code: BMCWrongPassword, Kind: Denied, Cause: true, Reach: true, Meaning: "The BMC refuses the user name or the password.",
+		Code: BMCWrongPassword, Can: []Do{SetPassword}, Kind: Denied, Cause: true, Reach: true, Meaning: "The BMC refuses the user name or the password.",
 		Do:     "Set the right password, then retry. Temper does not try a refused password again for a minute, unless it is changed, so that the BMC does not lock the account. If the account is locked, unlock it at the BMC.",
 		Fields: []string{"driver_info/redfish_username", "driver_info/redfish_password"},
 	},
 	{
-		Code: BMCNotTrusted, Kind: Untrusted, Cause: true, Reach: true, Meaning: "The certificate of the BMC does not verify.",
+		Code: BMCNotTrusted, Can: []Do{TrustBMC}, Kind: Untrusted, Cause: true, Reach: true, Meaning: "The certificate of the BMC does not verify.",
 		Do: "Give the BMC a certificate for the name in redfish_address, or set redfish_verify_ca to the file of its authority, together with the password.", Then: thenRetry,
 		Fields: []string{"driver_info/redfish_verify_ca", "driver_info/redfish_address"},
 	},
 	{
-		Code: BMCWrongAddress, Kind: Refused, Cause: true, Reach: true, Meaning: "There is no Redfish service at the BMC's address, or it does not have this system.",
+		Code: BMCWrongAddress, Can: []Do{SetAddress}, Kind: Refused, Cause: true, Reach: true, Meaning: "There is no Redfish service at the BMC's address, or it does not have this system.",
 		Do: "Set redfish_address to the BMC's own address, without a path, and redfish_system_id if the BMC has several systems. The password must be given again with a new address.", Then: thenRetry,
 		Fields: []string{"driver_info/redfish_address", "driver_info/redfish_system_id"},
 	},
 	{
-		Code: BMCSettingsInvalid, Kind: Invalid, Cause: true, Reach: true, Meaning: "A field of driver_info that says how to reach the BMC is missing or wrong.",
+		Code: BMCSettingsInvalid, Can: []Do{ValidateNode}, Kind: Invalid, Cause: true, Reach: true, Meaning: "A field of driver_info that says how to reach the BMC is missing or wrong.",
 		Do: "Set what the error names; docs/drivers.md lists the fields of each driver.", Then: thenRetry,
 		Fields: []string{"driver_info"},
 	},
@@ -106,7 +106,7 @@ var ofFailures = []CodeRow{
 		Do: "Look at the server's console and at the BMC's log. Often the server needs to be without power for a minute. If testing its memory takes longer than boot_progress_timeout, raise that setting.", Then: thenRetry, Fields: []string{"power_state"},
 	},
 	{
-		Code: HardwareUnhealthy, Kind: Refused, Cause: true, Meaning: "The BMC says that the health of the server is critical.",
+		Code: HardwareUnhealthy, Can: []Do{ShowHealth}, Kind: Refused, Cause: true, Meaning: "The BMC says that the health of the server is critical.",
 		Do: "Look at which parts are wrong, and replace or mend them. The health is read again every health_interval. With unhealthy_nodes set to withheld the node is offered to nobody until it is better.",
 	},
 	{
@@ -125,12 +125,12 @@ var ofFailures = []CodeRow{
 	},
 
 	{
-		Code: AgentNeverCalled, Kind: Unreachable, Cause: true, Meaning: "The server was booted, and the agent did not call in time.",
+		Code: AgentNeverCalled, Can: []Do{ShowConsole, ShowPorts}, Kind: Unreachable, Cause: true, Meaning: "The server was booted, and the agent did not call in time.",
 		Do: "Look at the server's console: does it boot the ramdisk, does the ramdisk get an address, and can it reach the API? Check deploy_iso and that the node has a port with the MAC address of the server.", Then: thenRetry,
 		Fields: []string{"driver_info/deploy_iso"},
 	},
 	{
-		Code: AgentSilent, Kind: Unreachable, Cause: true, Meaning: "The agent called, and now answers no request.",
+		Code: AgentSilent, Can: []Do{ShowConsole}, Kind: Unreachable, Cause: true, Meaning: "The agent called, and now answers no request.",
 		Do: "Look at the server's console. The ramdisk may have crashed or may hang, or a firewall may let the agent call Temper, but not let Temper call the agent.", Then: thenRetry,
 	},
 	{
@@ -163,27 +163,27 @@ var ofFailures = []CodeRow{
 	},
 
 	{
-		Code: ImageDigestDiffers, Kind: Refused, Cause: true, Meaning: "The image that was fetched has another digest than instance_info says.",
+		Code: ImageDigestDiffers, Can: []Do{SetDigest}, Kind: Refused, Cause: true, Meaning: "The image that was fetched has another digest than instance_info says.",
 		Do: "If the digest in instance_info is wrong, set the right one. If it is right, the image on the server is another one or is damaged: put the right one there.", Then: thenRetry,
 		Fields: []string{"instance_info/image_os_hash_value", "instance_info/image_checksum", "instance_info/image_source"},
 	},
 	{
-		Code: ImageUnreachable, Kind: Refused, Cause: true, Meaning: "The image or its checksum file can't be fetched.",
+		Code: ImageUnreachable, Can: []Do{SetImage}, Kind: Refused, Cause: true, Meaning: "The image or its checksum file can't be fetched.",
 		Do: "Fetch the URL from the network of the servers: does the image server run, is the path right, does it ask for a password? Set image_source if it is wrong.", Then: thenRetry,
 		Fields: []string{"instance_info/image_source", "instance_info/image_checksum"},
 	},
 	{
-		Code: ImageServerSlow, Kind: Refused, Cause: true, Meaning: "The image server sends too slowly, or stopped in the middle of the image.",
+		Code: ImageServerSlow, Can: []Do{SetImage}, Kind: Refused, Cause: true, Meaning: "The image server sends too slowly, or stopped in the middle of the image.",
 		Do: "Look at the load of the image server and of the network between it and the servers, or use another one.", Then: thenRetry,
 		Fields: []string{"instance_info/image_source"},
 	},
 	{
-		Code: ImageNotTrusted, Kind: Untrusted, Cause: true, Meaning: "The certificate of the image server does not verify.",
+		Code: ImageNotTrusted, Can: []Do{SetImage}, Kind: Untrusted, Cause: true, Meaning: "The certificate of the image server does not verify.",
 		Do: "Give the image server a certificate that verifies, or use another address of it.", Then: thenRetry,
 		Fields: []string{"instance_info/image_source"},
 	},
 	{
-		Code: ImageFormatWrong, Kind: Invalid, Cause: true, Meaning: "The image is in a format that can't be deployed, or in another one than instance_info says.",
+		Code: ImageFormatWrong, Can: []Do{SetFormat}, Kind: Invalid, Cause: true, Meaning: "The image is in a format that can't be deployed, or in another one than instance_info says.",
 		Do: "Set image_disk_format to the image's format, raw or qcow2, or remove it. Convert an image of another format with qemu-img.", Then: thenRetry,
 		Fields: []string{"instance_info/image_disk_format", "instance_info/image_source"},
 	},
@@ -193,12 +193,12 @@ var ofFailures = []CodeRow{
 		Fields: []string{"properties/root_device"},
 	},
 	{
-		Code: DiskTooSmall, Kind: Refused, Cause: true, Meaning: "The image does not fit on the disk, or not into the ramdisk's memory.",
+		Code: DiskTooSmall, Can: []Do{SetImage, ShowInventory, SetRootDevice}, Kind: Refused, Cause: true, Meaning: "The image does not fit on the disk, or not into the ramdisk's memory.",
 		Do: "Use a smaller image, or a larger disk with the root device hints. A qcow2 image that does not fit into memory can be given as a raw one, which is streamed to the disk.", Then: thenRetry,
 		Fields: []string{"instance_info/image_source", "properties/root_device", "instance_info/root_device"},
 	},
 	{
-		Code: NoDiskFits, Kind: Refused, Cause: true, Meaning: "The server has no disk that fits the root device hints, or none at all.",
+		Code: NoDiskFits, Can: []Do{ShowInventory, SetRootDevice}, Kind: Refused, Cause: true, Meaning: "The server has no disk that fits the root device hints, or none at all.",
 		Do: "Compare the hints with the disks in the node's inventory, which has their serial numbers. Set the hints, or mend the disk or its controller.", Then: thenRetry,
 		Fields: []string{"properties/root_device", "instance_info/root_device"},
 	},
@@ -214,7 +214,7 @@ var ofFailures = []CodeRow{
 		Fields: []string{"driver_info"},
 	},
 	{
-		Code: ConductorsDied, Kind: Refused, Cause: true, Meaning: "Several conductors in a row died during the same step.",
+		Code: ConductorsDied, Can: []Do{ListConductors}, Kind: Refused, Cause: true, Meaning: "Several conductors in a row died during the same step.",
 		Do: "Look at the ends of their logs, and at the memory of their hosts: an answer of this BMC or agent may crash them. Retry when the reason is known.",
 	},
 	{

@@ -65,12 +65,13 @@ var ofRequests = []CodeRow{
 		Do: "The error names the field and what it must be. Change the request.",
 	},
 	{
-		Code: ImageInvalid, Kind: Invalid, Cause: true, Meaning: "The image that instance_info names is incomplete or can't be used.",
-		Do: "Set the fields of instance_info that the error names: an http or https URL, and its digest.", Then: thenRetry,
+		Code: ImageInvalid, Can: []Do{SetImage}, Kind: Invalid, Cause: true, Meaning: "The image that instance_info names is incomplete or can't be used.",
+		Flags: "say which image with --image and --checksum",
+		Do:    "Set the fields of instance_info that the error names: an http or https URL, and its digest.", Then: thenRetry,
 		Fields: []string{"instance_info/image_source", "instance_info/image_checksum", "instance_info/image_os_hash_algo", "instance_info/image_os_hash_value", "instance_info/image_disk_format"},
 	},
 	{
-		Code: ValidationFailed, Kind: Invalid, Cause: true, Meaning: "The node lacks something that the work needs, or has it wrong.",
+		Code: ValidationFailed, Can: []Do{ValidateNode}, Kind: Invalid, Cause: true, Meaning: "The node lacks something that the work needs, or has it wrong.",
 		Do: "Validate the node: that names for each interface what is missing. Set it.", Then: thenRetry,
 		Fields: []string{"driver_info", "instance_info", "properties"},
 	},
@@ -81,7 +82,8 @@ var ofRequests = []CodeRow{
 	},
 	{
 		Code: SecretRequired, Kind: Invalid, Meaning: "The request changes where a stored secret is sent, and does not contain the secret.",
-		Do: "Send the secret again in the same request, or remove it. A stored password is never sent to another address than the one that it was given for.",
+		Flags: "--driver-info @FILE and --instance-info @FILE read secrets from a JSON file",
+		Do:    "Send the secret again in the same request, or remove it. A stored password is never sent to another address than the one that it was given for.",
 	},
 	{
 		Code: UnknownState, Kind: Invalid, Meaning: "There is no provision state of this name.",
@@ -103,7 +105,8 @@ var ofRequests = []CodeRow{
 	},
 	{
 		Code: Unauthenticated, Kind: Unauthorized, Meaning: "The request has no valid name and password.",
-		Do: "Send the name and password of a user in the API's htpasswd file. The command line reads them from its configuration.",
+		Flags: "say who you are with TEMPER_API_USER and TEMPER_API_PASSWORD",
+		Do:    "Send the name and password of a user in the API's htpasswd file.",
 	},
 	{
 		Code: TooManyPasswords, Kind: Unauthorized, Meaning: "Too many wrong passwords came from this address. Try again later.",
@@ -131,19 +134,20 @@ var ofRequests = []CodeRow{
 		Do: "Check the address and the name in it.",
 	},
 	{
-		Code: NodeNotFound, Kind: NotFound, Meaning: "The node does not exist.",
+		Code: NodeNotFound, Can: []Do{ListNodes}, Kind: NotFound, Meaning: "The node does not exist.",
 		Do: "List the nodes. What is left of deleted nodes is in GET /temper/v1/nodes/deleted.",
 	},
-	{Code: PortNotFound, Kind: NotFound, Meaning: "The port does not exist.", Do: "List the ports."},
-	{Code: ConductorNotFound, Kind: NotFound, Meaning: "The conductor does not exist.", Do: "List the conductors."},
-	{Code: OperationNotFound, Kind: NotFound, Meaning: "The operation does not exist.", Do: "List the operations."},
+	{Code: PortNotFound, Can: []Do{ListPorts}, Kind: NotFound, Meaning: "The port does not exist.", Do: "List the ports."},
+	{Code: ConductorNotFound, Can: []Do{ListConductors}, Kind: NotFound, Meaning: "The conductor does not exist.", Do: "List the conductors."},
+	{Code: OperationNotFound, Can: []Do{ListOperations}, Kind: NotFound, Meaning: "The operation does not exist.", Do: "List the operations."},
 	{
 		Code: MethodNotAllowed, Kind: NotAllowed, Meaning: "The resource does not have this method.",
 		Do: "Use a method that schemas/openapi.yaml lists for the resource.",
 	},
 	{
 		Code: VersionNotSupported, Kind: NotAcceptable, Meaning: "The microversion is not served, or does not have what was asked for.",
-		Do: "Ask for a microversion that GET / lists, or leave the header out. docs/compatibility.md says what each has.",
+		Flags: "the API is older than this program: use the program of the API's version",
+		Do:    "Ask for a microversion that GET / lists, or leave the header out. docs/compatibility.md says what each has.",
 	},
 	{
 		Code: RequestConflict, Kind: Conflict, Meaning: "The request conflicts with what is there.",
@@ -156,7 +160,7 @@ var ofRequests = []CodeRow{
 	},
 	{
 		Code: NodeInTransition, Kind: Conflict, Meaning: "The node can't be changed while an operation moves it to another state.",
-		Do: "Wait until the operation has ended, or end it.", Fields: []string{"provision_state"},
+		Do: "Wait until the operation has ended, or end it. While it holds for a decision, driver_info, instance_info and properties can be set.", Fields: []string{"provision_state"},
 	},
 	{
 		Code: AlreadyExists, Kind: Conflict, Meaning: "Something else has this name, address or uuid.",
@@ -183,7 +187,7 @@ var ofRequests = []CodeRow{
 		Do: "Send less at once. A large config drive can be given as a URL.",
 	},
 	{
-		Code: NoConductor, Kind: NoValidHost, Cause: true, Meaning: "No live conductor covers the node.",
+		Code: NoConductor, Can: []Do{ListConductors}, Kind: NoValidHost, Cause: true, Meaning: "No live conductor covers the node.",
 		Do:     "Start a conductor of the node's group that has its driver and interfaces (temper conductor, with --conductor-group and --enabled-drivers), or give the node another group. Operations wait for one by themselves, up to wait_for_conductor; one that has failed can be retried afterwards.",
 		Fields: []string{"conductor_group", "driver"},
 	},
@@ -192,7 +196,7 @@ var ofRequests = []CodeRow{
 		Do: "Wait for what the error names, then try again.",
 	},
 	{
-		Code: NoConductorAlive, Kind: Unavailable, Meaning: "No conductor is alive and takes work.",
+		Code: NoConductorAlive, Can: []Do{ListConductors}, Kind: Unavailable, Meaning: "No conductor is alive and takes work.",
 		Do: "Start a conductor (temper conductor). If some run, their logs say whether they reach Temporal and the database.",
 	},
 	{
@@ -240,7 +244,7 @@ var ofRequests = []CodeRow{
 		Do: "The error has the hardware's words. Mend what it names.", Then: thenRetry,
 	},
 	{
-		Code: CredentialsDenied, Kind: Denied, Cause: true, Meaning: "The hardware refused the credentials.",
+		Code: CredentialsDenied, Can: []Do{SetPassword}, Kind: Denied, Cause: true, Meaning: "The hardware refused the credentials.",
 		Do: "Set the right credentials.", Then: thenRetry, Fields: []string{"driver_info"},
 	},
 	{

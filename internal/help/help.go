@@ -9,11 +9,12 @@ import (
 	"strconv"
 	"strings"
 
-	"go.temper.dev/temper/internal/explain"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/internal/text"
 )
+
+//go:generate go test -run ^TestEveryCodeStandsInTheDocumentation$ . -update
 
 // Item is one thing that somebody can do, as the field help of an answer contains it.
 type Item struct {
@@ -29,7 +30,7 @@ type Item struct {
 const maxLabel = 64
 
 // Of returns how a is done to n. n may be nil if a needs no node.
-func Of(n *node.Node, a explain.Action) Item {
+func Of(n *node.Node, a Action) Item {
 	r, v := rows[a.Do], verbOf(a.Event)
 	label, uuid := "", ""
 	if n != nil {
@@ -47,7 +48,7 @@ func Of(n *node.Node, a explain.Action) Item {
 		).Replace(pattern)
 	}
 	item := Item{Command: "temper " + fill(r.command, label), Effect: cmp.Or(effects[a.Decision], fill(r.effect, "")), Method: r.method, Path: fill(r.path, uuid)}
-	if a.Do == explain.StartConductor && a.Conductor == "" {
+	if a.Do == fault.StartConductor && a.Conductor == "" {
 		item.Effect = "starts a conductor for that group and driver, on a host that reaches the BMCs, PostgreSQL and Temporal"
 		if a.Drivers == "" {
 			item.Effect = "starts a conductor, on a host that reaches the BMCs, PostgreSQL and Temporal"
@@ -68,7 +69,7 @@ func before(words string, c fault.Code) string {
 }
 
 // roleFlags returns the flags with which a role is started; "" = it needs none.
-func roleFlags(a explain.Action) (flags string) {
+func roleFlags(a Action) (flags string) {
 	for _, f := range [][2]string{{"name", a.Conductor}, {"conductor-group", a.Group}, {"enabled-drivers", a.Drivers}, {"config", a.Settings}} {
 		if f[1] != "" {
 			flags += " --" + f[0] + " " + text.ShellWord(f[1])
@@ -78,7 +79,7 @@ func roleFlags(a explain.Action) (flags string) {
 }
 
 // Command returns the command that does a to n. n may be nil if a needs no node.
-func Command(n *node.Node, a explain.Action) string { return Of(n, a).Command }
+func Command(n *node.Node, a Action) string { return Of(n, a).Command }
 
 // Sentence is the command and what it does.
 func (i Item) Sentence() string { return fmt.Sprintf("%q %s", i.Command, i.Effect) }
@@ -101,4 +102,14 @@ func commandOf(v node.Verb) string {
 		return "undeploy"
 	}
 	return string(v.Event)
+}
+
+// ForCode returns what can be done about an error of that code whatever the node is.
+func ForCode(code fault.Code) (out []Item) {
+	for _, do := range code.Row().Can {
+		if r := rows[do]; !strings.Contains(r.command, "{node}") && do != fault.ProbeBMC {
+			out = append(out, Of(nil, Action{Do: do}))
+		}
+	}
+	return out
 }

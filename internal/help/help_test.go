@@ -24,9 +24,9 @@ import (
 // An action that explanations and errors name has its row, and each row is of an action
 // that one of them names.
 func TestEveryActionHasARowAndIsNamedSomewhere(t *testing.T) {
-	actions := testenv.Constants(t, "../explain/action.go", "Do")
+	actions := testenv.Constants(t, "../fault/do.go", "Do")
 	named := map[string]bool{}
-	for _, folder := range []string{"../explain", "../../api", "../../activities", "../../worker", "."} {
+	for _, folder := range []string{"../explain", "../fault", "../status", "../../api", "../../activities", "../../worker", "."} {
 		require.NoError(t, filepath.WalkDir(folder, func(path string, d os.DirEntry, err error) error {
 			if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") || path == "table.go" {
 				return err
@@ -38,7 +38,7 @@ func TestEveryActionHasARowAndIsNamedSomewhere(t *testing.T) {
 		}))
 	}
 	for name, do := range actions {
-		require.Contains(t, help.Rows, explain.Do(do), "%s has no row in the table of actions", name)
+		require.Contains(t, help.Rows, fault.Do(do), "%s has no row in the table of actions", name)
 		require.True(t, named[name], "no explanation and no error names %s", name)
 	}
 	require.Len(t, help.Rows, len(actions))
@@ -88,28 +88,28 @@ func TestEveryCommandIsOneOfTheCommandLine(t *testing.T) {
 }
 
 // each are the ways in which something can be done.
-func each(do explain.Do) (out []explain.Action) {
+func each(do fault.Do) (out []help.Action) {
 	switch do {
-	case explain.Decide:
+	case fault.Decide:
 		for _, d := range node.Actions {
-			out = append(out, explain.Action{Do: do, Operation: 12, Decision: d})
+			out = append(out, help.Action{Do: do, Operation: 12, Decision: d})
 		}
-	case explain.ChangeState:
+	case fault.ChangeState:
 		for _, v := range node.Verbs {
 			if v.Kind != "" {
-				out = append(out, explain.Action{Do: do, Event: v.Event})
+				out = append(out, help.Action{Do: do, Event: v.Event})
 			}
 		}
-	case explain.DeployImage, explain.DeployToDisk:
-		out = append(out, explain.Action{Do: do, Event: node.EventDeploy}, explain.Action{Do: do, Event: node.EventRebuild})
-	case explain.StartConductor:
-		out = append(out, explain.Action{Do: do, Conductor: "c1"}, explain.Action{Do: do, Group: "b", Drivers: "ipmi,redfish", Settings: "/etc/temper.yaml"})
-	case explain.ListNeedy:
-		out = append(out, explain.Action{Do: do, Reason: node.ReasonLate}, explain.Action{Do: do, Reason: node.ReasonFailed, Cause: fault.BMCSilent})
-	case explain.StartOrchestrator:
-		out = append(out, explain.Action{Do: do, Settings: "/etc/temper.yaml"})
+	case fault.DeployImage, fault.DeployToDisk:
+		out = append(out, help.Action{Do: do, Event: node.EventDeploy}, help.Action{Do: do, Event: node.EventRebuild})
+	case fault.StartConductor:
+		out = append(out, help.Action{Do: do, Conductor: "c1"}, help.Action{Do: do, Group: "b", Drivers: "ipmi,redfish", Settings: "/etc/temper.yaml"})
+	case fault.ListNeedy:
+		out = append(out, help.Action{Do: do, Reason: node.ReasonLate}, help.Action{Do: do, Reason: node.ReasonFailed, Cause: fault.BMCSilent})
+	case fault.StartOrchestrator:
+		out = append(out, help.Action{Do: do, Settings: "/etc/temper.yaml"})
 	default:
-		out = append(out, explain.Action{Do: do, Operation: 12, Conductor: "c1", Webhook: "chat"})
+		out = append(out, help.Action{Do: do, Operation: 12, Conductor: "c1", Webhook: "chat"})
 	}
 	return out
 }
@@ -118,14 +118,14 @@ func TestAnItemSaysTheSameInThreeWays(t *testing.T) {
 	n := &node.Node{UUID: "a-uuid"}
 	require.Equal(t, help.Item{
 		Command: "temper node undeploy a-uuid", Effect: "makes it available", Method: "POST", Path: "/temper/v1/nodes/a-uuid/operations", Body: map[string]any{"verb": "deleted"},
-	}, help.Of(n, explain.Action{Do: explain.ChangeState, Event: node.EventDelete}))
+	}, help.Of(n, help.Action{Do: fault.ChangeState, Event: node.EventDelete}))
 	require.Equal(t, help.Item{
 		Command: "temper operation skip 12", Effect: "leaves the failed step out", Method: "POST", Path: "/temper/v1/operations/12/decision", Body: map[string]any{"action": node.ActionSkip},
-	}, help.Of(nil, explain.Action{Do: explain.Decide, Operation: 12, Decision: node.ActionSkip}))
-	require.Equal(t, `temper node set a-uuid --conductor-group ""`, help.Command(n, explain.Action{Do: explain.ChangeGroup}))
+	}, help.Of(nil, help.Action{Do: fault.Decide, Operation: 12, Decision: node.ActionSkip}))
+	require.Equal(t, `temper node set a-uuid --conductor-group ""`, help.Command(n, help.Action{Do: fault.ChangeGroup}))
 	require.Equal(t, `"temper operation recover --lost-temporal --reason WHY" confirms that Temporal has lost its data`, help.Of(nil, explain.LostSpeedup).Sentence())
 	n.Name = strings.Repeat("n", 65)
-	require.Equal(t, "temper node why a-uuid", help.Command(n, explain.Action{Do: explain.ExplainNode}), "a long name")
+	require.Equal(t, "temper node why a-uuid", help.Command(n, help.Action{Do: fault.ExplainNode}), "a long name")
 }
 
 // Hints in properties have no effect where instance_info has some.
@@ -139,7 +139,7 @@ func TestRootDeviceHintsAreSetWhereTheyCount(t *testing.T) {
 		"in properties":    {&node.Node{Name: "n1", Properties: hints}, "--property", "properties"},
 		"in instance_info": {&node.Node{Name: "n1", Properties: hints, InstanceInfo: hints}, "--instance-info", "instance_info"},
 	} {
-		item := help.Of(c.n, explain.Action{Do: explain.SetRootDevice})
+		item := help.Of(c.n, help.Action{Do: fault.SetRootDevice})
 		require.Equal(t, `temper node set n1 `+c.flag+` 'root_device={"serial": "SERIAL"}'`, item.Command, name)
 		require.Contains(t, fmt.Sprint(item.Body), "/"+c.field+"/root_device", name)
 	}
@@ -147,8 +147,8 @@ func TestRootDeviceHintsAreSetWhereTheyCount(t *testing.T) {
 
 // Where no conductor is known, there is none that "it" could be.
 func TestStartingAConductorSaysWhatAndWhere(t *testing.T) {
-	known := help.Of(nil, explain.Action{Do: explain.StartConductor, Conductor: "c1", Drivers: "ipmi"})
+	known := help.Of(nil, help.Action{Do: fault.StartConductor, Conductor: "c1", Drivers: "ipmi"})
 	require.Equal(t, `"temper conductor --name c1 --enabled-drivers ipmi" starts it, on its host`, known.Sentence())
-	unknown := help.Of(nil, explain.Action{Do: explain.StartConductor, Drivers: "ipmi"})
+	unknown := help.Of(nil, help.Action{Do: fault.StartConductor, Drivers: "ipmi"})
 	require.Equal(t, `"temper conductor --enabled-drivers ipmi" starts a conductor for that group and driver, on a host that reaches the BMCs, PostgreSQL and Temporal`, unknown.Sentence())
 }

@@ -6,7 +6,7 @@ import (
 	"regexp"
 	"strings"
 
-	"go.temper.dev/temper/internal/explain"
+	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/internal/rootdevice"
 )
@@ -19,107 +19,107 @@ type row struct {
 	command      string // follows "temper "
 	effect       string // follows the command in a sentence; a fault may say it in other words
 	method, path string
-	body         func(*node.Node, explain.Action) any // nil = none
+	body         func(*node.Node, Action) any // nil = none
 }
 
 // rows is the table of actions.
-var rows = map[explain.Do]row{
-	explain.ExplainNode: {"node why {node}", "says what happens to it", http.MethodGet, "/temper/v1/nodes/{node}/why", nil},
-	explain.AskByName: {
+var rows = map[fault.Do]row{
+	fault.ExplainNode: {"node why {node}", "says what happens to it", http.MethodGet, "/temper/v1/nodes/{node}/why", nil},
+	fault.AskByName: {
 		"node show {node}", "shows it; a request takes a node's name only with the header X-OpenStack-Ironic-API-Version: 1.5 or later",
 		http.MethodGet, "/v1/nodes/{node}", nil,
 	},
-	explain.ShowStatus:   {"status", "shows which part of Temper is broken, and what to check", http.MethodGet, "/temper/v1/status", nil},
-	explain.ValidateNode: {"node validate {node}", "shows what is missing", http.MethodGet, "/v1/nodes/{node}/validate", nil},
-	explain.ShowHealth:   {"node health {node}", "shows which parts are wrong", http.MethodGet, "/temper/v1/nodes/{node}/health", nil},
-	explain.ShowConsole:  {"node console show {node}", "shows who holds its console, and what is wrong", http.MethodGet, "/temper/v1/nodes/{node}/console", nil},
-	explain.ShowPorts:    {"port list --node {node}", "shows its MAC addresses", http.MethodGet, "/v1/nodes/{node}/ports", nil},
-	explain.ShowInventory: {
+	fault.ShowStatus:   {"status", "shows which part of Temper is broken, and what to check", http.MethodGet, "/temper/v1/status", nil},
+	fault.ValidateNode: {"node validate {node}", "shows what is missing", http.MethodGet, "/v1/nodes/{node}/validate", nil},
+	fault.ShowHealth:   {"node health {node}", "shows which parts are wrong", http.MethodGet, "/temper/v1/nodes/{node}/health", nil},
+	fault.ShowConsole:  {"node console show {node}", "shows who holds its console, and what is wrong", http.MethodGet, "/temper/v1/nodes/{node}/console", nil},
+	fault.ShowPorts:    {"port list --node {node}", "shows its MAC addresses", http.MethodGet, "/v1/nodes/{node}/ports", nil},
+	fault.ShowInventory: {
 		"node inventory {node}", "shows its hardware, with the serial number of each disk, what has changed, and how other nodes differ", http.MethodGet, "/temper/v1/nodes/{node}/inventory", nil,
 	},
-	explain.ChangeState: {"node {verb} {node}", "makes it {state}", http.MethodPost, "/temper/v1/nodes/{node}/operations", verb},
-	explain.DeployImage: {
+	fault.ChangeState: {"node {verb} {node}", "makes it {state}", http.MethodPost, "/temper/v1/nodes/{node}/operations", verb},
+	fault.DeployImage: {
 		"node {verb} {node} --image URL --checksum DIGEST", "makes it {state} with that image",
-		http.MethodPost, "/temper/v1/nodes/{node}/operations", func(_ *node.Node, a explain.Action) any {
+		http.MethodPost, "/temper/v1/nodes/{node}/operations", func(_ *node.Node, a Action) any {
 			return fields{"verb": verbOf(a.Event).Target, "instance_info": fields{"image_source": "URL", "image_os_hash_algo": "sha256", "image_os_hash_value": "DIGEST"}}
 		},
 	},
-	explain.UnholdNode:     {"node unhold {node}", "lets it go on", http.MethodPost, "/temper/v1/nodes/{node}/operations", always(fields{"verb": "unhold"})},
-	explain.RecoverNode:    {"node recover {node}", "ends what nobody works on", http.MethodPost, "/temper/v1/nodes/{node}/recover", always(fields{})},
-	explain.TakeNode:       {"node recover {node} --force --reason WHY", "ends what holds it", http.MethodPost, "/temper/v1/nodes/{node}/recover", always(fields{"force": true, "reason": "WHY"})},
-	explain.WaiveUndo:      {"node waive {node} --reason WHY", "drops what is to be undone", http.MethodPost, "/temper/v1/nodes/{node}/waive", always(fields{"reason": "WHY"})},
-	explain.EndMaintenance: {"node maintenance unset {node}", "ends the maintenance", http.MethodDelete, "/v1/nodes/{node}/maintenance", nil},
-	explain.Unprotect:      {"node set {node} --protected=false", "lifts that", http.MethodPatch, "/v1/nodes/{node}", always(replace("/protected", false))},
-	explain.ChangeGroup:    {"node set {node} --conductor-group {group}", "moves it to that conductor group", http.MethodPatch, "/v1/nodes/{node}", group},
-	explain.SetPassword: {
+	fault.UnholdNode:     {"node unhold {node}", "lets it go on", http.MethodPost, "/temper/v1/nodes/{node}/operations", always(fields{"verb": "unhold"})},
+	fault.RecoverNode:    {"node recover {node}", "ends what nobody works on", http.MethodPost, "/temper/v1/nodes/{node}/recover", always(fields{})},
+	fault.TakeNode:       {"node recover {node} --force --reason WHY", "ends what holds it", http.MethodPost, "/temper/v1/nodes/{node}/recover", always(fields{"force": true, "reason": "WHY"})},
+	fault.WaiveUndo:      {"node waive {node} --reason WHY", "drops what is to be undone", http.MethodPost, "/temper/v1/nodes/{node}/waive", always(fields{"reason": "WHY"})},
+	fault.EndMaintenance: {"node maintenance unset {node}", "ends the maintenance", http.MethodDelete, "/v1/nodes/{node}/maintenance", nil},
+	fault.Unprotect:      {"node set {node} --protected=false", "lifts that", http.MethodPatch, "/v1/nodes/{node}", always(replace("/protected", false))},
+	fault.ChangeGroup:    {"node set {node} --conductor-group {group}", "moves it to that conductor group", http.MethodPatch, "/v1/nodes/{node}", group},
+	fault.SetPassword: {
 		"node set {node} --driver-info {password}=-", "sets the right password, which it asks for",
-		http.MethodPatch, "/v1/nodes/{node}", func(n *node.Node, _ explain.Action) any {
+		http.MethodPatch, "/v1/nodes/{node}", func(n *node.Node, _ Action) any {
 			return set("/driver_info/"+bmcField(n, "password"), "PASSWORD")
 		},
 	},
-	explain.SetAddress: {
+	fault.SetAddress: {
 		"node set {node} --driver-info {address}=ADDRESS --driver-info {password}=-", "sets the right address, and asks for the password",
-		http.MethodPatch, "/v1/nodes/{node}", func(n *node.Node, _ explain.Action) any {
+		http.MethodPatch, "/v1/nodes/{node}", func(n *node.Node, _ Action) any {
 			return append(set("/driver_info/"+bmcField(n, "address"), "ADDRESS"), set("/driver_info/"+bmcField(n, "password"), "PASSWORD")...)
 		},
 	},
-	explain.SwitchOn: {"node power on {node}", "switches it on", http.MethodPost, "/temper/v1/nodes/{node}/operations", always(fields{"verb": node.PowerOn})},
-	explain.ProbeBMC: {"bmc probe {bmc}{probe flags} --username {user}", "asks the BMC directly, from this machine, and for its password: in a script add --password-file FILE or set TEMPER_BMC_PASSWORD", "", "", nil},
-	explain.TrustBMC: {
+	fault.SwitchOn: {"node power on {node}", "switches it on", http.MethodPost, "/temper/v1/nodes/{node}/operations", always(fields{"verb": node.PowerOn})},
+	fault.ProbeBMC: {"bmc probe {bmc}{probe flags} --username {user}", "asks the BMC directly, from this machine, and for its password: in a script add --password-file FILE or set TEMPER_BMC_PASSWORD", "", "", nil},
+	fault.TrustBMC: {
 		"node set {node} --driver-info redfish_verify_ca=CA_FILE --driver-info redfish_password=-", "names the authority of its certificate, and asks for the password",
 		http.MethodPatch, "/v1/nodes/{node}", always(append(set("/driver_info/redfish_verify_ca", "CA_FILE"), set("/driver_info/redfish_password", "PASSWORD")...)),
 	},
-	explain.SetImage: {
+	fault.SetImage: {
 		"node set {node} --instance-info image_source=URL --instance-info {digest}=DIGEST", "names the image to use, and its digest",
-		http.MethodPatch, "/v1/nodes/{node}", func(n *node.Node, _ explain.Action) any {
+		http.MethodPatch, "/v1/nodes/{node}", func(n *node.Node, _ Action) any {
 			return append(set("/instance_info/image_source", "URL"), set("/instance_info/"+digestField(n), "DIGEST")...)
 		},
 	},
-	explain.SetDigest: {
+	fault.SetDigest: {
 		"node set {node} --instance-info {digest}=DIGEST", "sets the image's right digest",
-		http.MethodPatch, "/v1/nodes/{node}", func(n *node.Node, _ explain.Action) any { return set("/instance_info/"+digestField(n), "DIGEST") },
+		http.MethodPatch, "/v1/nodes/{node}", func(n *node.Node, _ Action) any { return set("/instance_info/"+digestField(n), "DIGEST") },
 	},
-	explain.SetFormat: {
+	fault.SetFormat: {
 		"node set {node} --instance-info image_disk_format=FORMAT", "says which format the image has",
 		http.MethodPatch, "/v1/nodes/{node}", always(set("/instance_info/image_disk_format", "FORMAT")),
 	},
-	explain.SetRootDevice: {
+	fault.SetRootDevice: {
 		`node set {node} {hints} 'root_device={"serial": "SERIAL"}'`, "says which disk to use, by its serial number",
-		http.MethodPatch, "/v1/nodes/{node}", func(n *node.Node, _ explain.Action) any {
+		http.MethodPatch, "/v1/nodes/{node}", func(n *node.Node, _ Action) any {
 			return set("/"+hintsField(n)+"/root_device", fields{"serial": "SERIAL"})
 		},
 	},
-	explain.DeployToDisk: {
+	fault.DeployToDisk: {
 		`node {verb} {node} --instance-info 'root_device={"serial": "SERIAL"}'`, "makes it {state} with its image on the disk with that serial number",
-		http.MethodPost, "/temper/v1/nodes/{node}/operations", func(_ *node.Node, a explain.Action) any {
+		http.MethodPost, "/temper/v1/nodes/{node}/operations", func(_ *node.Node, a Action) any {
 			return fields{"verb": verbOf(a.Event).Target, "instance_info": fields{"root_device": fields{"serial": "SERIAL"}}}
 		},
 	},
 
-	explain.WatchOperation:   {"operation watch {operation}", "shows how it goes on", http.MethodGet, "/temper/v1/operations/{operation}", nil},
-	explain.CancelOperation:  {"operation cancel {operation}", "ends it", http.MethodPost, "/temper/v1/operations/{operation}/cancel", always(fields{})},
-	explain.UnpauseOperation: {"operation unpause {operation}", "lets it go on", http.MethodPost, "/temper/v1/operations/{operation}/unpause", always(fields{})},
-	explain.RetryOperation:   {"operation retry {operation}", "does the {kind} again", http.MethodPost, "/temper/v1/operations/{operation}/retry", always(fields{})},
-	explain.Decide:           {"operation {decision} {operation}", "", http.MethodPost, "/temper/v1/operations/{operation}/decision", decision},
-	explain.SayTemporalLost: {
+	fault.WatchOperation:   {"operation watch {operation}", "shows how it goes on", http.MethodGet, "/temper/v1/operations/{operation}", nil},
+	fault.CancelOperation:  {"operation cancel {operation}", "ends it", http.MethodPost, "/temper/v1/operations/{operation}/cancel", always(fields{})},
+	fault.UnpauseOperation: {"operation unpause {operation}", "lets it go on", http.MethodPost, "/temper/v1/operations/{operation}/unpause", always(fields{})},
+	fault.RetryOperation:   {"operation retry {operation}", "does the {kind} again", http.MethodPost, "/temper/v1/operations/{operation}/retry", always(fields{})},
+	fault.Decide:           {"operation {decision} {operation}", "", http.MethodPost, "/temper/v1/operations/{operation}/decision", decision},
+	fault.SayTemporalLost: {
 		"operation recover --lost-temporal --reason WHY", "confirms that Temporal has lost its data",
 		http.MethodPost, "/temper/v1/operations/recover", always(fields{"lost_temporal": true, "reason": "WHY"}),
 	},
 
-	explain.ListNeedy:         {"why --nodes --reason {reason}{cause}", "lists them", http.MethodGet, "/temper/v1/why?reason={reason}{and cause}", nil},
-	explain.ListNodes:         {"node list", "shows which there are", http.MethodGet, "/v1/nodes", nil},
-	explain.ListPorts:         {"port list", "shows which there are", http.MethodGet, "/v1/ports", nil},
-	explain.ListOperations:    {"operation list", "shows which there are", http.MethodGet, "/temper/v1/operations", nil},
-	explain.StartConductor:    {"conductor{role}", "starts it, on its host", "", "", nil},
-	explain.StartOrchestrator: {"orchestrator{role}", "starts one, on its host", "", "", nil},
-	explain.ForgetConductor: {
+	fault.ListNeedy:         {"why --nodes --reason {reason}{cause}", "lists them", http.MethodGet, "/temper/v1/why?reason={reason}{and cause}", nil},
+	fault.ListNodes:         {"node list", "shows which there are", http.MethodGet, "/v1/nodes", nil},
+	fault.ListPorts:         {"port list", "shows which there are", http.MethodGet, "/v1/ports", nil},
+	fault.ListOperations:    {"operation list", "shows which there are", http.MethodGet, "/temper/v1/operations", nil},
+	fault.StartConductor:    {"conductor{role}", "starts it, on its host", "", "", nil},
+	fault.StartOrchestrator: {"orchestrator{role}", "starts one, on its host", "", "", nil},
+	fault.ForgetConductor: {
 		"conductor forget {conductor}", "removes it from the list, if it does not come back", http.MethodDelete, "/temper/v1/conductors/{conductor}", nil,
 	},
-	explain.ListConductors: {"conductor list", "shows which there are", http.MethodGet, "/temper/v1/conductors", nil},
+	fault.ListConductors: {"conductor list", "shows which there are, for which nodes, and whether they are alive", http.MethodGet, "/temper/v1/conductors", nil},
 
-	explain.ShowWebhook:     {"webhook show {webhook}", "shows how its deliveries go", http.MethodGet, "/temper/v1/webhooks/{webhook}", nil},
-	explain.ListDeadLetters: {"webhook dead-letters {webhook}", "shows them", http.MethodGet, "/temper/v1/webhooks/{webhook}/dead-letters", nil},
-	explain.Redeliver:       {"webhook redeliver {webhook} --all", "sends them once more", http.MethodPost, "/temper/v1/webhooks/{webhook}/redeliver", always(fields{})},
+	fault.ShowWebhook:     {"webhook show {webhook}", "shows how its deliveries go", http.MethodGet, "/temper/v1/webhooks/{webhook}", nil},
+	fault.ListDeadLetters: {"webhook dead-letters {webhook}", "shows them", http.MethodGet, "/temper/v1/webhooks/{webhook}/dead-letters", nil},
+	fault.Redeliver:       {"webhook redeliver {webhook} --all", "sends them once more", http.MethodPost, "/temper/v1/webhooks/{webhook}/redeliver", always(fields{})},
 }
 
 // effects says what each decision does about the step that failed.
@@ -129,8 +129,8 @@ var effects = map[node.Action]string{
 
 type fields = map[string]any
 
-func always(body any) func(*node.Node, explain.Action) any {
-	return func(*node.Node, explain.Action) any { return body }
+func always(body any) func(*node.Node, Action) any {
+	return func(*node.Node, Action) any { return body }
 }
 
 // digestField is the field of instance_info that has the digest of n's image: Ironic takes it in two forms. n may be nil.
@@ -215,6 +215,6 @@ func set(path string, value any) []fields {
 	return []fields{{"op": "add", "path": path, "value": value}}
 }
 
-func verb(_ *node.Node, a explain.Action) any     { return fields{"verb": verbOf(a.Event).Target} }
-func group(_ *node.Node, a explain.Action) any    { return replace("/conductor_group", a.Group) }
-func decision(_ *node.Node, a explain.Action) any { return fields{"action": a.Decision} }
+func verb(_ *node.Node, a Action) any     { return fields{"verb": verbOf(a.Event).Target} }
+func group(_ *node.Node, a Action) any    { return replace("/conductor_group", a.Group) }
+func decision(_ *node.Node, a Action) any { return fields{"action": a.Decision} }

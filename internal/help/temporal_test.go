@@ -5,24 +5,23 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"go.temper.dev/temper/internal/explain"
 	"go.temper.dev/temper/internal/help"
 )
 
 func TestEachDifferenceInTemporalHasItsCommand(t *testing.T) {
-	for command, d := range map[string]explain.Difference{
-		"temporal operator namespace create --namespace temper --retention 72h0m0s": {Object: explain.TemporalNamespace, Want: "72h0m0s"},
-		"temporal operator namespace update --namespace temper --retention 72h0m0s": {Object: explain.TemporalNamespace, Field: "retention", Have: "1h0m0s", Want: "72h0m0s"},
+	for command, d := range map[string]help.Difference{
+		"temporal operator namespace create --namespace temper --retention 72h0m0s": {Object: help.TemporalNamespace, Want: "72h0m0s"},
+		"temporal operator namespace update --namespace temper --retention 72h0m0s": {Object: help.TemporalNamespace, Field: "retention", Have: "1h0m0s", Want: "72h0m0s"},
 		"temporal operator search-attribute create --namespace temper --name A --type Bool": {
-			Object: explain.TemporalAttribute, Name: "A", Field: "type", Want: "Bool",
+			Object: help.TemporalAttribute, Name: "A", Field: "type", Want: "Bool",
 		},
 		"temporal operator search-attribute remove --yes --namespace temper --name A && temporal operator search-attribute create --namespace temper --name A --type Bool": {
-			Object: explain.TemporalAttribute, Name: "A", Field: "type", Have: "Int", Want: "Bool",
+			Object: help.TemporalAttribute, Name: "A", Field: "type", Have: "Int", Want: "Bool",
 		},
-		"temporal schedule create --namespace temper --schedule-id s --interval 10s": {Object: explain.TemporalSchedule, Name: "s", Flags: "--interval 10s"},
-		"temporal schedule update --namespace temper --schedule-id s --interval 10s": {Object: explain.TemporalSchedule, Name: "s", Field: "spec.interval", Flags: "--interval 10s"},
+		"temporal schedule create --namespace temper --schedule-id s --interval 10s": {Object: help.TemporalSchedule, Name: "s", Flags: "--interval 10s"},
+		"temporal schedule update --namespace temper --schedule-id s --interval 10s": {Object: help.TemporalSchedule, Name: "s", Field: "spec.interval", Flags: "--interval 10s"},
 		"temporal schedule toggle --namespace temper --schedule-id s --unpause --reason WHY": {
-			Object: explain.TemporalSchedule, Name: "s", Field: explain.PausedField,
+			Object: help.TemporalSchedule, Name: "s", Field: help.PausedField,
 		},
 	} {
 		d.Namespace = "temper"

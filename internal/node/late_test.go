@@ -25,8 +25,10 @@ func TestTheClockOfAStepRunsOnWhenAnotherConductorTakesItOver(t *testing.T) {
 	o.Expect(step, later)
 	require.Equal(t, until, *o.UsualUntil)
 
-	o.Steps[0].EndedAt = &later // a power request that was done in the middle of it
+	o.Steps[0].EndedAt, o.UsualUntil = &later, nil // a power request that was done in the middle of it
 	o.Expect(step, later)
+	require.Equal(t, later.Add(100*time.Second), *o.UsualUntil)
+	o.Expect(step, later.Add(time.Minute)) // a conductor takes it over again
 	require.Equal(t, later.Add(100*time.Second), *o.UsualUntil)
 	step.State = StepPending // somebody has decided to retry it
 	o.Steps[0].EndedAt = nil

@@ -61,9 +61,9 @@ func (u Usual) LateAfter() (time.Duration, bool) {
 }
 
 // Expect notes on a step that begins how long it usually takes. The clock of a step that was begun before runs on, whichever
-// conductor takes it up, unless other steps were done in between.
+// conductor takes it up. It begins anew when another step was done in between: that step's end has stopped the clock.
 func (o *Operation) Expect(step *Step, now time.Time) {
-	if step.State == StepRunning && !o.interrupted(step) {
+	if step.State == StepRunning && (o.UsualUntil != nil || !o.interrupted(step)) {
 		return
 	}
 	o.ExpectAnew(step, now)

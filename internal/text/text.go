@@ -203,3 +203,23 @@ func ShellWord(word string) string {
 	}
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
+
+// Count returns n and what is counted: one if n is 1, else more.
+func Count(n int, one, more string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, more)
+}
+
+// Some names the first of count things, and says how many more there are.
+func Some(names []string, count int) string {
+	list := strings.Join(names, ", ")
+	if more := count - len(names); more > 0 {
+		list += fmt.Sprintf(" and %d more", more)
+	}
+	return list
+}
+
+// Capital returns s, which is not "", with a capital letter at its beginning.
+func Capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }

@@ -1,4 +1,4 @@
-package fault_test
+package help_test
 
 import (
 	"flag"
@@ -10,6 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/help"
+	"go.temper.dev/temper/internal/node"
 )
 
 var update = flag.Bool("update", false, "write the generated document anew")
@@ -23,7 +25,7 @@ func TestEveryCodeStandsInTheDocumentation(t *testing.T) {
 	}
 	have, err := os.ReadFile(page)
 	require.NoError(t, err)
-	require.Equal(t, want, string(have), "docs/troubleshooting.md is not what the table says: go generate ./internal/fault")
+	require.Equal(t, want, string(have), "docs/troubleshooting.md is not what the table says: go generate ./internal/help")
 	for _, row := range fault.Codes {
 		require.Contains(t, string(have), "\n### "+string(row.Code)+"\n")
 	}
@@ -35,7 +37,7 @@ func troubleshooting() string {
 	p := func(format string, a ...any) { fmt.Fprintf(&b, format+"\n", a...) }
 	p("# Troubleshooting")
 	p("")
-	p("Generated from the table of codes in `internal/fault` by `go generate ./internal/fault`; change the table, not this page.")
+	p("Generated from the table of codes in `internal/fault` by `go generate ./internal/help`; change the table, not this page.")
 	p("")
 	p("Every error of the API has a `code`, and every operation that failed or was ended has a `cause`, which is a code of the same table.")
 	p("An operation that waits for a decision, or that undoes its work because it failed, already has its cause. Codes stay as they")
@@ -71,6 +73,21 @@ func troubleshooting() string {
 			p("%s", row.Meaning)
 			p("")
 			p("**What to do:** %s", row.Advice())
+			for i, do := range row.Can {
+				if i == 0 {
+					p("")
+				}
+				item := help.Of(&node.Node{UUID: "NODE", Name: "NODE", Driver: "redfish"}, help.Action{Do: do})
+				request := ""
+				if item.Method != "" {
+					request = fmt.Sprintf(" (`%s %s`)", item.Method, item.Path)
+				}
+				p("- `%s` %s%s", item.Command, item.Effect, request)
+			}
+			if row.Flags != "" {
+				p("")
+				p("**On the command line:** %s.", row.Flags)
+			}
 			if len(row.Fields) > 0 {
 				p("")
 				p("**Fields of the node:** `%s`", strings.Join(row.Fields, "`, `"))

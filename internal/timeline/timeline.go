@@ -1,4 +1,5 @@
-package explain
+// Package timeline puts what happened to an operation on one line of time.
+package timeline
 
 import (
 	"cmp"
@@ -7,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"go.temper.dev/temper/internal/finding"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/internal/text"
 )
@@ -32,9 +34,9 @@ const (
 	momentOutage   = "outage"
 )
 
-// Timeline puts everything that happened to o on one line of time, oldest first. A step and a wait
+// Of puts everything that happened to o on one line of time, oldest first. A step and a wait
 // during which nothing else happened are one line each. outages are those during o.
-func Timeline(o *node.Operation, entries []node.TimelineEntry, outages []node.Outage, now time.Time) []Moment {
+func Of(o *node.Operation, entries []node.TimelineEntry, outages []node.Outage, now time.Time) []Moment {
 	accepted := Moment{At: o.AcceptedAt, What: momentAccepted, By: o.RequestedBy, Text: string(o.Kind) + " accepted" + by(o.RequestedBy)}
 	if o.RetryOf != 0 {
 		accepted.Text += fmt.Sprintf(", which retries operation %d", o.RetryOf)
@@ -47,7 +49,7 @@ func Timeline(o *node.Operation, entries []node.TimelineEntry, outages []node.Ou
 	if o.EndedAt != nil {
 		end := fmt.Sprintf("%s %s after %s", o.Kind, o.Outcome, text.Span(o.EndedAt.Sub(o.AcceptedAt)))
 		if o.Error != "" {
-			end += ": " + toldOf(o, o.Error)
+			end += ": " + finding.CleanOf(o, o.Error)
 		}
 		all = append(all, Moment{At: *o.EndedAt, What: momentEnded, Text: end})
 	}
@@ -110,7 +112,7 @@ func steps(o *node.Operation, others []Moment, now time.Time) (out []Moment) {
 		took := text.Span(until.Sub(*s.StartedAt))
 		between := slices.ContainsFunc(others, func(m Moment) bool { return m.At.After(*s.StartedAt) && m.At.Before(until) })
 		how := string(s.State)
-		if why := told(s.LastError); s.State == node.StepFailed && why != "" && !says(others, s.Name(), why) {
+		if why := finding.Clean(s.LastError); s.State == node.StepFailed && why != "" && !says(others, s.Name(), why) {
 			how += ": " + why
 		}
 		switch {

@@ -1,4 +1,5 @@
-package explain
+// Package status says how the parts of Temper do, and what is broken. It reads only its arguments.
+package status
 
 import (
 	"cmp"
@@ -9,6 +10,7 @@ import (
 
 	"go.temper.dev/temper/internal/coverage"
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/help"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/internal/text"
 )
@@ -59,7 +61,7 @@ type System struct {
 	Uncovered []coverage.Quarantined
 	Late      time.Duration // the age from which on the last reconciliation is too old
 	// Setup is what differs in Temporal; nil = not asked, or Temporal did not tell.
-	Setup *TemporalSetup
+	Setup *Setup
 }
 
 // Part is how one part of Temper does.
@@ -68,12 +70,12 @@ type Part struct {
 	OK   *bool // nil = it is not known
 	// Since is when it began to be as it is; nil = not known.
 	Since    *time.Time
-	Message  string       // how it does, a sentence without a full stop
-	Works    string       // what still works, and what does not; "" if it is OK or not known
-	Check    string       // what an operator looks at, sentences without the last full stop; "" if it is OK or not known
-	Versions []string     // those that run, sorted
-	Actions  []Action     // what somebody can do about it
-	Mends    []Difference // what somebody can put right in Temporal
+	Message  string            // how it does, a sentence without a full stop
+	Works    string            // what still works, and what does not; "" if it is OK or not known
+	Check    string            // what an operator looks at, sentences without the last full stop; "" if it is OK or not known
+	Versions []string          // those that run, sorted
+	Actions  []help.Action     // what somebody can do about it
+	Mends    []help.Difference // what somebody can put right in Temporal
 }
 
 // Broken reports whether it is known that something is wrong with the part.
@@ -155,14 +157,14 @@ func (s *System) orchestrators() Part {
 		return unknown(PartOrchestrators)
 	}
 	all, alive := s.of(coverage.RoleOrchestrator)
-	p := ok(PartOrchestrators, count(alive, "is alive", "are alive")+s.died(all))
+	p := ok(PartOrchestrators, text.Count(alive, "is alive", "are alive")+s.died(all))
 	p.Versions = versionsOf(all)
 	if alive > 0 {
 		return p
 	}
 	p = broken(p, "no orchestrator runs", "requests are accepted, and steps that have begun go on; nothing else begins, ends or is reconciled until one runs")
 	p.Check = "The log of the last one says why it ended. Its host must reach PostgreSQL and Temporal"
-	p.Actions = []Action{{Do: StartOrchestrator, Settings: s.Settings}}
+	p.Actions = []help.Action{{Do: fault.StartOrchestrator, Settings: s.Settings}}
 	if len(all) > 0 {
 		last := slices.MinFunc(all, func(a, b coverage.Process) int { return int(a.Silent - b.Silent) })
 		p.Since = moment(s.Now.Add(-last.Silent))
@@ -183,7 +185,7 @@ func (s *System) died(all []coverage.Process) string {
 	if names == nil {
 		return ""
 	}
-	return fmt.Sprintf("; no sign of life of %s (forgotten after %s)", some(names[:min(len(names), coverage.MaxDead)], len(names)), text.Duration(coverage.ForgottenAfter))
+	return fmt.Sprintf("; no sign of life of %s (forgotten after %s)", text.Some(names[:min(len(names), coverage.MaxDead)], len(names)), text.Duration(coverage.ForgottenAfter))
 }
 
 func (s *System) conductors() Part {
@@ -199,7 +201,7 @@ func (s *System) conductors() Part {
 	}
 	all, _ := s.of(coverage.RoleConductor)
 	p.Versions = versionsOf(all)
-	uncovered, where, lacks := 0, []string{}, []Action{}
+	uncovered, where, lacks := 0, []string{}, []help.Action{}
 	for _, u := range s.Uncovered {
 		if u.Nodes == 0 {
 			continue
@@ -207,19 +209,19 @@ func (s *System) conductors() Part {
 		uncovered += u.Nodes
 		where = append(where, fmt.Sprintf("%d with driver %s in %s", u.Nodes, u.Driver, node.GroupWords(u.Group)))
 		if u.Uncovered {
-			lacks = append(lacks, Action{Do: StartConductor, Conductor: u.Former, Group: u.Group, Drivers: cmp.Or(u.FormerDrivers, u.Driver), Settings: s.Settings})
+			lacks = append(lacks, help.Action{Do: fault.StartConductor, Conductor: u.Former, Group: u.Group, Drivers: cmp.Or(u.FormerDrivers, u.Driver), Settings: s.Settings})
 		}
 	}
 	var trouble []string
 	p.Actions = append(p.Actions, lacks[:min(len(lacks), coverage.MaxDead)]...)
 	if dead > 0 {
-		trouble = append(trouble, fmt.Sprintf("%d of %d are dead: %s", dead, running+dead, some(s.Fleet.Dead, dead)))
+		trouble = append(trouble, fmt.Sprintf("%d of %d are dead: %s", dead, running+dead, text.Some(s.Fleet.Dead, dead)))
 		p.Since = moment(s.Now.Add(-s.Fleet.DeadFor))
 		if len(lacks) == 0 {
-			p.Actions = append(p.Actions, Action{Do: StartConductor, Conductor: s.Fleet.Dead[0], Group: s.Fleet.DeadGroup, Drivers: s.Fleet.DeadDrivers, Settings: s.Settings})
+			p.Actions = append(p.Actions, help.Action{Do: fault.StartConductor, Conductor: s.Fleet.Dead[0], Group: s.Fleet.DeadGroup, Drivers: s.Fleet.DeadDrivers, Settings: s.Settings})
 		}
 		for _, name := range s.Fleet.Dead {
-			p.Actions = append(p.Actions, Action{Do: ForgetConductor, Conductor: name})
+			p.Actions = append(p.Actions, help.Action{Do: fault.ForgetConductor, Conductor: name})
 		}
 	}
 	if running == 0 {
@@ -228,11 +230,11 @@ func (s *System) conductors() Part {
 		}
 		trouble = append(trouble, "no conductor is alive")
 		if dead == 0 && len(lacks) == 0 {
-			p.Actions = append(p.Actions, Action{Do: StartConductor, Settings: s.Settings})
+			p.Actions = append(p.Actions, help.Action{Do: fault.StartConductor, Settings: s.Settings})
 		}
 	}
 	if uncovered > 0 {
-		trouble = append(trouble, fmt.Sprintf("no live conductor covers %s: %s%s", nodes(uncovered), some(where[:min(len(where), coverage.MaxDead)], len(where)), s.waiting()))
+		trouble = append(trouble, fmt.Sprintf("no live conductor covers %s: %s%s", nodes(uncovered), text.Some(where[:min(len(where), coverage.MaxDead)], len(where)), s.waiting()))
 	}
 	if trouble == nil {
 		return p
@@ -246,7 +248,7 @@ func (s *System) conductors() Part {
 	case uncovered > 0:
 		return broken(p, strings.Join(trouble, "; "), "all other nodes; those are offered to nobody, and their operations wait for a conductor")
 	}
-	return broken(p, strings.Join(trouble, "; "), "everything, as far as is known: other conductors go on with the work of those that are dead")
+	return broken(p, strings.Join(trouble, "; "), "everything: other conductors go on with the work of those that are dead")
 }
 
 // waiting says how many operations wait for a conductor, and when the first of them fails; "" if none waits.
@@ -261,7 +263,7 @@ func (s *System) waiting() string {
 	if waiting == 0 {
 		return ""
 	}
-	words := "; " + count(waiting, "operation waits", "operations wait") + " for one"
+	words := "; " + text.Count(waiting, "operation waits", "operations wait") + " for one"
 	if first != nil {
 		words += ", the first fails at " + text.Clock(*first, s.Now) + " if none comes"
 	}
@@ -277,7 +279,7 @@ func (s *System) lateConductors() string {
 	for i, c := range s.Fleet.Late {
 		names[i] = fmt.Sprintf("%s (no heartbeat for %s; counts as dead after %s)", c.Name, text.Duration(c.Silent.Round(time.Second)), text.Duration(s.Fleet.DeadAfter))
 	}
-	return fmt.Sprintf("%d late: %s", s.Fleet.LateCount, some(names, s.Fleet.LateCount))
+	return fmt.Sprintf("%d late: %s", s.Fleet.LateCount, text.Some(names, s.Fleet.LateCount))
 }
 
 func (s *System) reconciliation() Part {
@@ -332,7 +334,7 @@ func (s *System) clocks() Part {
 		wrong = append(wrong, fmt.Sprintf("that of %s %s is %s %s", p.Role, p.Name, text.Duration(by.Round(100*time.Millisecond)), direction))
 	}
 	if len(wrong) > 0 {
-		return broken(Part{Name: PartClocks, Check: "Synchronize the clocks of these hosts and of PostgreSQL's host with the same time servers"}, "clocks differ from PostgreSQL's: "+some(wrong[:min(len(wrong), coverage.MaxDead)], len(wrong)),
+		return broken(Part{Name: PartClocks, Check: "Synchronize the clocks of these hosts and of PostgreSQL's host with the same time servers"}, "clocks differ from PostgreSQL's: "+text.Some(wrong[:min(len(wrong), coverage.MaxDead)], len(wrong)),
 			"everything; times in sentences and logs are off, and certificates may seem expired or not valid yet")
 	}
 	return ok(PartClocks, fmt.Sprintf("those of %d processes differ from PostgreSQL's by at most %s", known, text.Duration(furthest.Round(time.Millisecond))))
@@ -384,16 +386,7 @@ func versionsOf(all []coverage.Process, others ...string) []string {
 	return out
 }
 
-// some names the first of count things.
-func some(names []string, count int) string {
-	list := strings.Join(names, ", ")
-	if more := count - len(names); more > 0 {
-		list += fmt.Sprintf(" and %d more", more)
-	}
-	return list
-}
-
-func nodes(n int) string { return count(n, "node", "nodes") }
+func nodes(n int) string { return text.Count(n, "node", "nodes") }
 
 // Away returns the sentence about the part that is broken and without which nothing goes on with
 // any node; "" if there is none. It ends without a full stop.
@@ -408,13 +401,13 @@ func (s *System) Away() string {
 		if p.Name == PartOrchestrators && s.late() && s.Fleet.Age >= 0 {
 			return fmt.Sprintf("No orchestrator has reconciled for %s: nothing goes on until one runs", text.Duration(s.Fleet.Age.Round(time.Second)))
 		}
-		return capital(p.Message) + text.Since(p.Since, s.Now) + ": " + p.Works
+		return text.Capital(p.Message) + text.Since(p.Since, s.Now) + ": " + p.Works
 	}
 	return ""
 }
 
-// awayBriefly is Away without since when, and without what still works.
-func (s *System) awayBriefly() string {
+// AwayBriefly is Away without since when, and without what still works.
+func (s *System) AwayBriefly() string {
 	switch s.Cause() {
 	case fault.TemporalUnavailable:
 		return TemporalAway
@@ -444,5 +437,3 @@ func (s *System) Unreconciled() string {
 	}
 	return "Reconciliation is late, " + p.Message + ": " + p.Works
 }
-
-func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }

@@ -1,4 +1,4 @@
-package explain_test
+package timeline_test
 
 import (
 	"strings"
@@ -7,8 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"go.temper.dev/temper/internal/explain"
 	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/timeline"
 )
 
 func TestATimelineFoldsWhatIsIdle(t *testing.T) {
@@ -36,7 +36,7 @@ func TestATimelineFoldsWhatIsIdle(t *testing.T) {
 	var lines []string
 	back := at(139)
 	outages := []node.Outage{{Part: node.OutageOfPostgreSQL, From: at(-5), Until: &o.AcceptedAt}, {Part: node.OutageOfTemporal, From: at(135), Until: &back}}
-	for _, m := range explain.Timeline(o, entries, outages, at(500)) {
+	for _, m := range timeline.Of(o, entries, outages, at(500)) {
 		lines = append(lines, m.At.Format("15:04:05 ")+m.Text)
 	}
 	require.Equal(t, []string{
@@ -68,7 +68,7 @@ func TestACallIsToldAfterTheBootThatItFollows(t *testing.T) {
 		{Seq: 4, At: began.Add(12 * time.Second), What: node.TimelineTakenUp, Conductor: "c1", Former: "c1", Step: "deploy.deploy"},
 	}
 	var lines []string
-	for _, m := range explain.Timeline(o, entries, nil, began.Add(time.Minute)) {
+	for _, m := range timeline.Of(o, entries, nil, began.Add(time.Minute)) {
 		lines = append(lines, m.At.Format("15:04:05 ")+m.Text)
 	}
 	require.Equal(t, []string{
@@ -77,7 +77,7 @@ func TestACallIsToldAfterTheBootThatItFollows(t *testing.T) {
 	}, lines)
 }
 
-// The last sign of life of a conductor is told only where it is that of the process that was lost.
+// The timeline has the last sign of life of a conductor only where that of the process that was lost is known.
 func TestATakeOverIsToldWithTheTimeOnlyIfThatIsKnown(t *testing.T) {
 	at := time.Date(2026, 11, 22, 14, 0, 0, 0, time.UTC)
 	seen := at.Add(-1100 * time.Millisecond)
@@ -92,16 +92,16 @@ func TestATakeOverIsToldWithTheTimeOnlyIfThatIsKnown(t *testing.T) {
 	}
 }
 
-// The words of an entry are bounded. They are told in full length where their error is known, and never end in the middle of a word.
+// The words of an entry are bounded. They have their full length where their error is known, and never end in the middle of a word.
 func TestAnErrorOfATimelineIsNotCutInTheMiddleOfAWord(t *testing.T) {
 	at := time.Date(2026, 11, 22, 14, 0, 0, 0, time.UTC)
 	long := strings.Repeat("the image server is slow, ", 9) + "http://images.example.org/a/very/long/path/to/an/image.qcow2"
 	o := &node.Operation{ID: 7, Kind: node.KindDeploy, AcceptedAt: at}
 	entries := []node.TimelineEntry{{Seq: 1, At: at, What: node.TimelineFailed, Step: "deploy.write_image", Words: long[:253] + "..."}}
-	line := func() string { return explain.Timeline(o, entries, nil, at)[1].Text }
+	line := func() string { return timeline.Of(o, entries, nil, at)[1].Text }
 	require.Equal(t, "an attempt at step deploy.write_image failed: "+strings.TrimSpace(long[:strings.LastIndex(long, "http")])+" …", line())
 	o.Error = long + " (deploy.write_image failed)"
 	require.Equal(t, "an attempt at step deploy.write_image failed: "+o.Error, line())
 	short := []node.TimelineEntry{{Seq: 1, At: at, What: node.TimelineFailed, Step: "deploy.write_image", Words: "waiting..."}}
-	require.Equal(t, "an attempt at step deploy.write_image failed: waiting", explain.Timeline(o, short, nil, at)[1].Text)
+	require.Equal(t, "an attempt at step deploy.write_image failed: waiting", timeline.Of(o, short, nil, at)[1].Text)
 }

@@ -1,4 +1,4 @@
-package explain_test
+package status_test
 
 import (
 	"slices"
@@ -8,35 +8,37 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"go.temper.dev/temper/internal/coverage"
-	"go.temper.dev/temper/internal/explain"
+	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/help"
+	"go.temper.dev/temper/internal/status"
 )
 
 // The conductors' part is broken since the first has died. That none is alive is so since the last one has died.
 func TestSinceWhenTheConductorsAreBroken(t *testing.T) {
 	now := time.Now()
-	of := func(alive int) explain.Part {
-		parts := explain.Parts(explain.System{Now: now, Fleet: &coverage.Health{
+	of := func(alive int) status.Part {
+		parts := status.Parts(status.System{Now: now, Fleet: &coverage.Health{
 			Conductors: map[string]int{coverage.StateDead: 2, coverage.StateAlive: alive}, Dead: []string{"c1", "c2"}, DeadFor: time.Hour, LastDead: time.Minute,
 		}})
-		return parts[slices.IndexFunc(parts, func(p explain.Part) bool { return p.Name == explain.PartConductors })]
+		return parts[slices.IndexFunc(parts, func(p status.Part) bool { return p.Name == status.PartConductors })]
 	}
 	require.Equal(t, now.Add(-time.Hour), *of(1).Since)
 	require.Equal(t, now.Add(-time.Minute), *of(0).Since)
-	require.Equal(t, []explain.Action{{Do: explain.StartConductor, Conductor: "c1"}, {Do: explain.ForgetConductor, Conductor: "c1"}, {Do: explain.ForgetConductor, Conductor: "c2"}}, of(1).Actions)
+	require.Equal(t, []help.Action{{Do: fault.StartConductor, Conductor: "c1"}, {Do: fault.ForgetConductor, Conductor: "c1"}, {Do: fault.ForgetConductor, Conductor: "c2"}}, of(1).Actions)
 }
 
 // What no node needs any more is nothing to start a conductor for.
 func TestConductorsForNodesThatAreGoneAreNotMissed(t *testing.T) {
-	of := func(state string) explain.Part {
-		parts := explain.Parts(explain.System{
+	of := func(state string) status.Part {
+		parts := status.Parts(status.System{
 			Now: time.Now(), Fleet: &coverage.Health{Conductors: map[string]int{coverage.StateAlive: 1, state: 1}, Dead: []string{"c1"}},
 			Uncovered: []coverage.Quarantined{{Group: "old", Driver: "ipmi", Uncovered: true, Former: "c0", FormerDrivers: "ipmi"}},
 		})
-		return parts[slices.IndexFunc(parts, func(p explain.Part) bool { return p.Name == explain.PartConductors })]
+		return parts[slices.IndexFunc(parts, func(p status.Part) bool { return p.Name == status.PartConductors })]
 	}
 	require.False(t, of(coverage.StateAlive).Broken())
 	require.Empty(t, of(coverage.StateAlive).Actions)
-	require.Equal(t, explain.Action{Do: explain.StartConductor, Conductor: "c1"}, of(coverage.StateDead).Actions[0])
+	require.Equal(t, help.Action{Do: fault.StartConductor, Conductor: "c1"}, of(coverage.StateDead).Actions[0])
 }
 
 // A process that was killed is named, with since when, and is forgotten. It is none of those that should run.
@@ -47,15 +49,15 @@ func TestAProcessThatHasDiedIsNamedUntilItIsForgotten(t *testing.T) {
 		for i, d := range silent {
 			health.Processes = append(health.Processes, coverage.Process{Role: role, Name: string(role) + "-" + string(rune('a'+i)), Silent: d, Alive: d < time.Minute})
 		}
-		parts := explain.Parts(explain.System{Now: now, Fleet: health})
-		return parts[slices.IndexFunc(parts, func(p explain.Part) bool { return p.Name == part })].Message
+		parts := status.Parts(status.System{Now: now, Fleet: health})
+		return parts[slices.IndexFunc(parts, func(p status.Part) bool { return p.Name == part })].Message
 	}
-	require.Equal(t, "it answers", of(coverage.RoleAPI, explain.PartAPI, time.Second))
-	require.Equal(t, "it answers; no sign of life of api-b since 09:50:00Z (forgotten after 1h)", of(coverage.RoleAPI, explain.PartAPI, time.Second, 10*time.Minute))
+	require.Equal(t, "it answers", of(coverage.RoleAPI, status.PartAPI, time.Second))
+	require.Equal(t, "it answers; no sign of life of api-b since 09:50:00Z (forgotten after 1h)", of(coverage.RoleAPI, status.PartAPI, time.Second, 10*time.Minute))
 	require.Equal(t, "2 processes are alive; no sign of life of api-c since 09:50:00Z (forgotten after 1h)",
-		of(coverage.RoleAPI, explain.PartAPI, time.Second, time.Second, 10*time.Minute, coverage.ForgottenAfter+time.Second))
+		of(coverage.RoleAPI, status.PartAPI, time.Second, time.Second, 10*time.Minute, coverage.ForgottenAfter+time.Second))
 	require.Equal(t, "1 is alive; no sign of life of orchestrator-b since 09:05:00Z, orchestrator-c since 09:50:00Z (forgotten after 1h)",
-		of(coverage.RoleOrchestrator, explain.PartOrchestrators, time.Second, 55*time.Minute, 10*time.Minute))
-	require.Equal(t, "no orchestrator runs; the last one was orchestrator-a", of(coverage.RoleOrchestrator, explain.PartOrchestrators, 10*time.Minute))
-	require.Equal(t, "no orchestrator runs", of(coverage.RoleOrchestrator, explain.PartOrchestrators, 2*time.Hour))
+		of(coverage.RoleOrchestrator, status.PartOrchestrators, time.Second, 55*time.Minute, 10*time.Minute))
+	require.Equal(t, "no orchestrator runs; the last one was orchestrator-a", of(coverage.RoleOrchestrator, status.PartOrchestrators, 10*time.Minute))
+	require.Equal(t, "no orchestrator runs", of(coverage.RoleOrchestrator, status.PartOrchestrators, 2*time.Hour))
 }

@@ -1,4 +1,5 @@
-package explain
+// Package finding is the table of what Temper tells people: each finding has a code, and the words for it stand here once.
+package finding
 
 import (
 	"regexp"
@@ -10,15 +11,15 @@ import (
 // neverCalled is how Ironic tells that an agent has not called. Clients know these words, so that errors keep them.
 var neverCalled = regexp.MustCompile(`Timeout reached while waiting for callback for node \S{36}`)
 
-// aborted is how Ironic tells that somebody has ended an operation. Its clients look for "aborted", so that errors keep the words.
+// aborted is how Ironic says that somebody has ended an operation. Its clients look for "aborted", so that errors keep the words.
 var aborted = regexp.MustCompile(`By request, the (?:[a-z]+ )?operation was aborted|Inspection was aborted by request`)
 
-// told returns an error as a clause of a sentence, with Ironic's words about an agent that never called and about a cancelled
+// Clean returns an error as a clause of a sentence, with Ironic's words about an agent that never called and about a cancelled
 // operation replaced by Temper's.
-func told(err string) string { return toldOf(nil, err) }
+func Clean(err string) string { return CleanOf(nil, err) }
 
-// toldOf is told for the error of o, or of its node. If somebody cancelled o, it also says who did, and why.
-func toldOf(o *node.Operation, err string) string {
+// CleanOf is Clean for the error of o, or of its node. If somebody cancelled o, it also says who did, and why.
+func CleanOf(o *node.Operation, err string) string {
 	err = neverCalled.ReplaceAllString(err, "the server was booted, and its agent never called")
 	return text.Clause(aborted.ReplaceAllLiteralString(err, cancelled(o)))
 }
