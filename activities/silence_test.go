@@ -13,8 +13,8 @@ import (
 
 	"go.temper.dev/temper/activities/conductor"
 	"go.temper.dev/temper/internal/bmc"
-	"go.temper.dev/temper/internal/explain"
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/finding"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/internal/plan"
 )
@@ -43,7 +43,7 @@ func TestSilenceOfABMCIsWaitedForAndThenFailsTheStep(t *testing.T) {
 	require.Equal(t, "the BMC to answer again", b.op().WaitingFor)
 	require.WithinDuration(t, step().SilentSince.Add(time.Hour+8*time.Second), *b.op().WaitingUntil, time.Microsecond, "the last try begins after an hour, and its answer is awaited")
 	told := func() string {
-		return explain.WaitSentence(b.op().StepWait, nil, func(at time.Time) string { return at.Sub(*step().SilentSince).String() })
+		return waitWords(b.op().StepWait, func(at time.Time) string { return at.Sub(*step().SilentSince).String() })
 	}
 	const words = "the BMC has not answered since 0s (no answer in time); gives up at 1h0m8s"
 	require.Equal(t, words, told())
@@ -74,7 +74,7 @@ func TestASlowBMCIsToldAsSlow(t *testing.T) {
 	var told []string
 	b.machine.onPowerRead = func() error {
 		if w := b.op().StepWait; w != nil {
-			told = append(told, explain.WaitSentence(w, nil, func(time.Time) string { return "T" }))
+			told = append(told, waitWords(w, func(time.Time) string { return "T" }))
 		}
 		return nil
 	}
@@ -107,7 +107,7 @@ func TestAPowerRequestWithoutAnAnswerIsTold(t *testing.T) {
 	var until []time.Time
 	b.machine.onPowerRead = func() error {
 		if w := b.op().StepWait; w != nil {
-			require.Contains(t, explain.WaitSentence(w, nil, time.Time.String), "the BMC has not answered that request")
+			require.Contains(t, waitWords(w, time.Time.String), "the BMC has not answered that request")
 			if w.Until != nil { // else the answer to the request is awaited
 				until = append(until, *w.Until)
 			}
@@ -141,7 +141,7 @@ func TestWhoGoesOnWithAPowerRequestSaysThatItIsUnansweredOnlyIfItsAnswerWasAwait
 			told := 0
 			b.book.onTell = func(_ int, w node.Wait) error {
 				told++
-				words := explain.WaitSentence(&w, nil, func(time.Time) string { return "T" })
+				words := waitWords(&w, func(time.Time) string { return "T" })
 				require.Contains(t, words, "power on asked at T")
 				require.Equal(t, awaited, strings.Contains(words, "the BMC has not answered that request"), words)
 				return nil
@@ -447,4 +447,9 @@ func TestWatchingEndsWhenTheBMCStaysSilent(t *testing.T) {
 	require.NotNil(t, b.op().Steps[0].Issued, "its effect is read when the BMC answers")
 	require.WithinDuration(t, long, b.node().Silence.Since, 10*time.Second, "a silence begins with the first look that got no answer")
 	require.WithinDuration(t, long, *b.op().StepWait.UnreadSince, 0, "and the step tells the same")
+}
+
+// waitWords has the words about w, with times as format writes them.
+func waitWords(w *node.Wait, format func(time.Time) string) string {
+	return finding.All(finding.Wait(w, nil, finding.Watch{}), finding.Reader{Format: format})
 }

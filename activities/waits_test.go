@@ -20,7 +20,6 @@ import (
 	"go.temper.dev/temper/internal/bmc"
 	"go.temper.dev/temper/internal/bmc/redfish"
 	"go.temper.dev/temper/internal/dial"
-	"go.temper.dev/temper/internal/explain"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/internal/plan"
@@ -141,7 +140,7 @@ func TestASlowPowerChangeTellsWhatTheBMCSays(t *testing.T) {
 	require.WithinDuration(t, first.Since.Add(time.Hour), *first.Until, time.Minute)
 	clock := func(at time.Time) string { return at.UTC().Format("15:04:05") }
 	require.Equal(t, "power off asked at "+clock(first.Since)+"; the BMC still says PoweringOff; looked at again every "+
-		r.steps.Settings.PowerPoll.String()+"; attempt 1 of 5 ends at "+clock(*first.Until)+", then it is tried again", explain.WaitSentence(first, nil, clock))
+		r.steps.Settings.PowerPoll.String()+"; attempt 1 of 5 ends at "+clock(*first.Until)+", then it is tried again", waitWords(first, clock))
 
 	// The next conductor goes on telling of the same request.
 	r.steps.Settings.Conductor = "c2"
@@ -189,7 +188,7 @@ func TestABMCThatStopsAnsweringIsToldWithTheLastThatItSaid(t *testing.T) {
 		case w.Unread != "":
 			require.Equal(t, "On", w.Seen)
 			require.NotNil(t, w.UnreadSince)
-			words := explain.WaitSentence(&w, nil, func(time.Time) string { return "T" })
+			words := waitWords(&w, func(time.Time) string { return "T" })
 			require.Contains(t, words, "at T the BMC said On; the BMC has not answered since T (")
 			return fault.New(fault.Lost, "enough")
 		}
@@ -216,7 +215,7 @@ func TestAnAgentThatDoesNotCallIsToldWithTheBoot(t *testing.T) {
 	require.Equal(t, w.Since, res.StepWait.Since, "the workflow shows it, too")
 	format := func(at time.Time) string { return at.Format("15:04:05") }
 	require.Equal(t, "medium deploy.iso inserted, power on at "+format(w.Since)+"; its agent has not called since; gives up at "+format(*w.Until),
-		explain.WaitSentence(w, nil, format))
+		waitWords(w, format))
 
 	// A later look at the same boot does not begin it anew.
 	_, err = r.run()
@@ -272,7 +271,7 @@ func TestAnAgentThatHangsIsTold(t *testing.T) {
 		<-calls
 	}
 	r.steps.Settings.Agent.SlowTimeout = 10 * r.steps.Settings.TellEvery
-	words := func(w *node.Wait) string { return explain.WaitSentence(w, nil, func(time.Time) string { return "T" }) }
+	words := func(w *node.Wait) string { return waitWords(w, func(time.Time) string { return "T" }) }
 	var told []string
 	r.book.onTell = func(_ int, w node.Wait) error {
 		told = append(told, words(&w))
@@ -380,7 +379,7 @@ func TestTheWritingOfAnImageTellsHowMuchIsDone(t *testing.T) {
 					told = true
 					require.Equal(t, "deploy.write_image", w.Subject)
 					require.Nil(t, w.Until)
-					words := explain.WaitSentence(&w, nil, func(time.Time) string { return "T" })
+					words := waitWords(&w, func(time.Time) string { return "T" })
 					require.Contains(t, words, "deploy.write_image was sent to the agent at T")
 					c.check(t, w, words)
 					close(half)

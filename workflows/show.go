@@ -1,6 +1,7 @@
 package workflows
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,28 +12,27 @@ import (
 	"go.temper.dev/temper/activities"
 	"go.temper.dev/temper/activities/conductor"
 	"go.temper.dev/temper/activities/orchestrator"
-	"go.temper.dev/temper/internal/explain"
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/finding"
 	"go.temper.dev/temper/internal/help"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/internal/text"
 )
 
-// show sets what Temporal's UI shows of the workflow: the story of the operation as package
-// explain tells it, a table of its steps, and what somebody can do.
+// show sets what Temporal's UI shows of the workflow: what it has found out about its operation, a table of the steps, and what
+// somebody can do.
 func (o *operation) show(ctx workflow.Context) {
 	n := o.node(workflow.GetInfo(ctx).WorkflowStartTime)
-	e := explain.Inside(n, o.progress.Given, workflow.Now(ctx))
-	headline, facts := e.Lines(n)
-	workflow.SetCurrentDetails(ctx, details(n, headline, facts, o.progress.Steps, append(e.Actions, help.Action{Do: fault.ExplainNode})))
+	headline, facts, can := found(n, o.progress.Given, workflow.Now(ctx))
+	workflow.SetCurrentDetails(ctx, details(n, headline, facts, o.progress.Steps, append(can, help.Action{Do: fault.ExplainNode})))
 }
 
 // showEnd sets what Temporal's UI shows of the workflow after its end.
 func (o *operation) showEnd(ctx workflow.Context, end orchestrator.EndInput) {
 	n := o.node(workflow.GetInfo(ctx).WorkflowStartTime)
 	n.Operation.Outcome, n.Operation.Error, n.Operation.Cause = end.Outcome, end.Error, o.failure.Cause
-	headline, facts, can := explain.Ended(n, n.Operation, workflow.Now(ctx))
-	workflow.SetCurrentDetails(ctx, details(n, headline, facts, o.progress.Steps, can))
+	headline, facts, can := foundAtEnd(n, workflow.Now(ctx))
+	workflow.SetCurrentDetails(ctx, details(n, headline, facts, o.progress.Steps, append(can, help.Action{Do: fault.ExplainNode})))
 }
 
 // node returns the node and its operation as far as the workflow knows them.
@@ -87,14 +87,24 @@ func (o *operation) phase() node.Phase {
 	return node.Running
 }
 
+// reader reads the details later: their times have dates.
+var reader = finding.Reader{Format: text.Moment}
+
 // details are the facts, the actions and the steps in Markdown. Facts and actions are lists, because the column that
 // Temporal's UI has for them is narrow.
-func details(n *node.Node, headline string, facts []explain.Line, steps []activities.StepLine, can []help.Action) string {
+func details(n *node.Node, headline finding.Finding, facts []finding.Finding, steps []activities.StepLine, can []help.Action) string {
 	var b strings.Builder
-	b.WriteString("**" + escape(headline) + "**\n\n")
+	b.WriteString("**" + escape(cmp.Or(n.Name, n.UUID)+": "+headline.Words(reader)) + "**\n")
+	title := ""
 	for _, f := range facts {
-		b.WriteString("- **" + f.Title + ":** " + escape(f.Words) + "\n")
+		if f.Role == finding.RoleStep && f.Title() == title { // the clauses about a wait are one fact
+			b.WriteString("; " + escape(f.Words(reader)))
+			continue
+		}
+		title = f.Title()
+		b.WriteString("\n- **" + title + ":** " + escape(f.Words(reader)))
 	}
+	b.WriteString("\n")
 	b.WriteString("\n**You can:**\n\n")
 	for _, a := range can {
 		item := help.Of(n, a)

@@ -14,6 +14,7 @@ import (
 	"go.temper.dev/temper/api/format"
 	"go.temper.dev/temper/internal/explain"
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/finding"
 	"go.temper.dev/temper/internal/help"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/internal/status"
@@ -160,7 +161,7 @@ func showAttention(a *node.Attention) any {
 	n := &node.Node{UUID: a.NodeUUID, Name: a.NodeName}
 	out := shownAttention{
 		NodeUUID: a.NodeUUID, NodeName: format.OrNull(a.NodeName), State: a.ProvisionState, Reason: a.Reason, Cause: format.OrNull(string(a.Cause)),
-		Sentence: explain.NeedsAttention(a), Since: format.Timestamp(a.Since), Help: []help.Item{help.Of(n, help.Action{Do: fault.ExplainNode})},
+		Sentence: finding.NeedsAttention(a), Since: format.Timestamp(a.Since), Help: []help.Item{help.Of(n, help.Action{Do: fault.ExplainNode})},
 	}
 	if a.Operation != 0 {
 		out.Operation = strconv.FormatInt(a.Operation, 10)
@@ -207,6 +208,6 @@ func showAttentionGroup(g *node.AttentionGroup, members map[string]*node.Node, s
 	return shownAttentionGroup{
 		Help:   items,
 		Reason: g.Reason, Cause: format.OrNull(string(g.Cause)), Nodes: g.Nodes, Since: format.Timestamp(g.Since), Names: g.Names,
-		Sentence: explain.NeedsPerson(g.Nodes, g.Reason, g.Cause), Advice: format.OrNull(explain.GroupAdvice(g.Reason, g.Cause, system)),
+		Sentence: finding.NeedsPerson(g.Nodes, g.Reason, g.Cause), Advice: format.OrNull(explain.GroupAdvice(g.Reason, g.Cause, system)),
 	}
 }

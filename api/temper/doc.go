@@ -2,4 +2,3 @@
 // with them, the conductors and their ring, coverage, compute services. A handler
 // parses, calls and answers.
 package temper
-

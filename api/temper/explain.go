@@ -2,6 +2,7 @@ package temper
 
 import (
 	"fmt"
+	"strings"
 
 	"go.temper.dev/temper/api/format"
 	"go.temper.dev/temper/internal/explain"
@@ -16,6 +17,7 @@ type shownWhy struct {
 	Cause    any         `json:"cause"`    // null = nothing is known to keep it from going on
 	Help     []help.Item `json:"help"`     // would be accepted now
 	Commands []string    `json:"commands"` // those of Help
+	Brief    []string    `json:"brief"`    // three lines: what, until when, the command
 	Text     string      `json:"text"`     // all of it, one paragraph
 	Sentence string      `json:"sentence"`
 	// Since, Until, Seen and Progress belong to Sentence.
@@ -66,7 +68,7 @@ func explained(n *node.Node, f explain.Facts) shownWhy {
 	if s := w.Speedup; s != nil {
 		w.Next = spedUp(n, w.Next, *s)
 	}
-	w.Text = w.Paragraph(w.Commands)
+	w.Text, w.Brief = w.Paragraph(w.Commands), w.Explanation.Brief(strings.Join(w.Commands[:min(len(w.Commands), 1)], ""))
 	story := w.Story
 	w.Sentence, w.Since, w.Until = story.Sentence, format.Timestamp(story.Since), format.Timestamp(story.Until)
 	w.Seen, w.Progress, w.Power = seenOf(story.Wait), progressOf(story.Wait), powerOf(w.Explanation.Power)

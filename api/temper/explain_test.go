@@ -194,7 +194,7 @@ func TestWhySaysWhatHappensAndWhatToDo(t *testing.T) {
 			explain.Facts{Fleet: dead, Previous: failed},
 			"Node n1 is deploy failed, nobody holds it: no disk. No live conductor covers it since 2030-01-02 03:01:05Z (3m): " +
 				`none with driver redfish in the default conductor group has its interfaces and takes work. ` +
-				"It is offered to nobody, new work on it is refused unless it asks to wait for a conductor, and it is released by itself when one is back. " +
+				"It is offered to nobody until one is back. " +
 				"Known conductors: c1 (dead, with driver redfish, in the default conductor group, last heartbeat 40s ago); " +
 				`c2 (alive, with driver redfish, in conductor group "rack", last heartbeat 0s ago). ` +
 				`It waits for a conductor with driver redfish in the default conductor group. ` +
@@ -225,8 +225,8 @@ func TestWhySaysWhatHappensAndWhatToDo(t *testing.T) {
 			},
 			explain.Facts{Covered: true, Undo: &node.Operation{ID: 15, Kind: node.KindUndo, Outcome: node.Failed}},
 			"Node n1 is manageable since 2030-01-02 02:04:05Z (1h), nobody holds it, in maintenance since 2030-01-02 03:01:05Z (3m) (mine). " +
-				"The hardware refused the undo of earlier work: eject media (eject virtual media of node n: 400). The undo is tried again only when somebody retries it, " +
-				"changes how the BMC is reached, or starts an operation that boots the node anew; everything else goes on. " +
+				"The hardware refused the undo of earlier work: eject media (eject virtual media of node n: 400). It is tried again when somebody retries it, " +
+				"changes how the BMC is reached, or boots the node anew. " +
 				"You can: temper operation retry 15; temper node provide n1; temper node inspect n1; temper node waive n1 --reason WHY; temper node maintenance unset n1.",
 		},
 		"what it owes could not be done yet": {
@@ -240,7 +240,7 @@ func TestWhySaysWhatHappensAndWhatToDo(t *testing.T) {
 			explain.Facts{Fleet: dead[:1]},
 			"Node n1 is available, nobody holds it. No live conductor covers it: " +
 				`none with driver redfish in conductor group "mars" has its interfaces and takes work. ` +
-				"It is offered to nobody, new work on it is refused unless it asks to wait for a conductor, and it is released by itself when one is back. " +
+				"It is offered to nobody until one is back. " +
 				"Known conductors: c1 (dead, with driver redfish, in the default conductor group, last heartbeat 40s ago). " +
 				"What to do: " + fault.NoConductor.Row().Do +
 				" You can: temper conductor list; temper conductor --conductor-group mars --enabled-drivers redfish; temper node manage n1.",
@@ -250,7 +250,7 @@ func TestWhySaysWhatHappensAndWhatToDo(t *testing.T) {
 			explain.Facts{Fleet: other},
 			"Node n1 is wait call-back, operation 12 (deploy) is waiting since 2030-01-02 03:01:05Z (3m). No live conductor covers it: " +
 				"none with driver redfish in the default conductor group has its interfaces and takes work. " +
-				"It is offered to nobody, new work on it is refused unless it asks to wait for a conductor, and it is released by itself when one is back. " +
+				"It is offered to nobody until one is back. " +
 				"Known conductors: f1 (alive, with driver fake-hardware, ipmi, in the default conductor group, last heartbeat 0s ago). " +
 				"The operation is asked for by ann, last on conductor c1, which is not alive. " +
 				"It waits for a conductor with driver redfish in the default conductor group; it fails at 2030-01-02 03:31:05Z if none comes. " +
@@ -271,7 +271,7 @@ func TestWhySaysWhatHappensAndWhatToDo(t *testing.T) {
 			explain.Facts{Fleet: other, Previous: refused},
 			"Node n1 is deploy failed, nobody holds it: 401. No live conductor covers it: " +
 				"none with driver redfish in the default conductor group has its interfaces and takes work. " +
-				"It is offered to nobody, new work on it is refused unless it asks to wait for a conductor, and it is released by itself when one is back. " +
+				"It is offered to nobody until one is back. " +
 				"Known conductors: f1 (alive, with driver fake-hardware, ipmi, in the default conductor group, last heartbeat 0s ago). " +
 				"What to do first: " + fault.NoConductor.Row().Do + " What to do about the failure: " + fault.BMCWrongPassword.Row().Do +
 				" You can: temper conductor list; temper conductor --enabled-drivers redfish; temper node set n1 --driver-info redfish_password=-.",
@@ -279,8 +279,8 @@ func TestWhySaysWhatHappensAndWhatToDo(t *testing.T) {
 		"its conductors come and go": {
 			node.Node{ProvisionState: node.Available, Quarantine: &node.Quarantine{Since: since, Held: true}},
 			explain.Facts{Covered: true, Fleet: alive},
-			"Node n1 is available, nobody holds it. It is in quarantine since 2030-01-02 03:01:05Z (3m), offered to nobody: its conductors come and go, " +
-				"and it is released by itself when they have stayed for 1m. You can: temper node deploy n1; temper node manage n1.",
+			"Node n1 is available, nobody holds it. It is in quarantine since 2030-01-02 03:01:05Z (3m) because its conductors come and go. " +
+				"It is offered again when they have stayed for 1m. You can: temper node deploy n1; temper node manage n1.",
 		},
 		"it rests in maintenance": {
 			node.Node{ProvisionState: node.Available, Maintenance: true, MaintenanceReason: "disk"},

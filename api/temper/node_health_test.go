@@ -87,7 +87,7 @@ func TestACriticalHealthIsExplained(t *testing.T) {
 			require.Equal(t, "hardware_unhealthy", why["cause"])
 			require.Contains(t, why["text"], "Its health is critical since ")
 			require.Contains(t, why["text"], ": fan Fan 1: The fan stands still. "+c.want)
-			require.Contains(t, why["text"], "What to do: Look at which parts are wrong")
+			require.Contains(t, why["text"], "What to do: Replace or mend the parts")
 			require.Contains(t, why["commands"], "temper node health n1")
 			needs := b.Get("/temper/v1/why").Is(200)["nodes"].([]any)
 			require.Len(t, needs, 1)

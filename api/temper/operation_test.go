@@ -179,7 +179,7 @@ func TestAnOperationTellsThatTemporalIsAway(t *testing.T) {
 	away.Temporal = status.Answer{Trouble: status.TemporalAway, Since: time.Now().Add(-time.Minute)}
 	b.SQL("UPDATE witness SET contact_at = contact_at - interval '1 minute'")
 	require.Contains(t, waits(0), "; looked at again every 1s")
-	require.Contains(t, waits(30*time.Second), ": a conductor has to, and Temporal does not answer")
+	require.Contains(t, waits(30*time.Second), ": conductor c1 has to, and Temporal does not answer")
 	away.Temporal = status.Answer{}
 	require.Contains(t, waits(30*time.Second), "; looked at again every 1s")
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"go.temper.dev/temper/api/format"
-	"go.temper.dev/temper/internal/explain"
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/finding"
 	"go.temper.dev/temper/internal/node"
 )
 
@@ -22,7 +22,7 @@ type shownPower struct {
 	Short  string `json:"short"`
 }
 
-func powerOf(v explain.PowerView) shownPower {
+func powerOf(v finding.PowerView) shownPower {
 	return shownPower{
 		Wanted: format.OrNull(string(v.Wanted)), Seen: format.OrNull(string(v.Seen)), SeenAt: format.Timestamp(v.SeenAt), Text: v.Text, Short: v.Short,
 	}
@@ -77,7 +77,7 @@ func (s *Server) listPowers(c *gin.Context) (int, any, error) {
 	out := make([]shownNodePower, 0, len(nodes))
 	for i := range nodes {
 		n := &nodes[i]
-		out = append(out, shownNodePower{UUID: n.UUID, Name: format.OrNull(n.Name), Power: powerOf(explain.Power(n, s.Now())), Operation: holderOf(n)})
+		out = append(out, shownNodePower{UUID: n.UUID, Name: format.OrNull(n.Name), Power: powerOf(finding.Power(n, s.Now())), Operation: holderOf(n)})
 	}
 	return http.StatusOK, gin.H{"nodes": out}, nil
 }

@@ -19,6 +19,7 @@ import (
 	"go.temper.dev/temper/internal/closing"
 	"go.temper.dev/temper/internal/explain"
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/finding"
 	"go.temper.dev/temper/internal/help"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/internal/status"
@@ -175,7 +176,7 @@ func (s *Server) previewEnding(r *shownRecovery, n *node.Node, fl *intent.Fleet,
 	}
 	e.Apply(&after, s.Now())
 	after.Operation = nil
-	r.Effects = explain.Released(&o, end.Outcome, &after)
+	r.Effects = finding.Released(&o, end.Outcome, &after)
 	if e.FollowUp != "" {
 		r.Effects = append(r.Effects, fmt.Sprintf("an operation of kind %s follows at once", e.FollowUp))
 	}
@@ -197,7 +198,7 @@ func (s *Server) left(c *gin.Context, r *shownRecovery, o *node.Operation, outco
 	f := s.facts(n, fl, s.Now())
 	f.System = system
 	w := explained(n, f)
-	r.Next, r.Why, r.Effects = cmp.Or(w.Next, heldByNobody), w.Text, explain.Released(o, outcome, n)
+	r.Next, r.Why, r.Effects = cmp.Or(w.Next, heldByNobody), w.Text, finding.Released(o, outcome, n)
 }
 
 // holder fills in the operation that holds the node, and whether its owner is alive.
@@ -233,7 +234,7 @@ func (r *shownRecovery) holder(o *node.Operation, st node.RunStatus, err error, 
 	case o.BegunAt == nil:
 		r.Workflow, r.Next = "unknown", "reconciliation starts it"
 	default:
-		r.Workflow, r.Next = "unknown", spedUp(nil, explain.LostNext, explain.LostSpeedup)
+		r.Workflow, r.Next = "unknown", spedUp(nil, explain.LostNext(), explain.LostSpeedup)
 	}
 }
 

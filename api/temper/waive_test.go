@@ -23,7 +23,7 @@ func TestAPersonWaivesWhatANodeOwes(t *testing.T) {
 	require.Equal(t, []any{"eject media"}, info["temper_owed"])
 	require.Equal(t, "eject: 400", info["temper_owed_error"])
 	why := b.Get("/temper/v1/nodes/n1/why").Is(200)
-	require.Contains(t, why["text"], "still to be undone: eject: 400. The hardware refused the undo of earlier work: eject media. The undo is tried again only when")
+	require.Contains(t, why["text"], "still to be undone: eject: 400. The hardware refused the undo of earlier work: eject media. It is tried again when")
 	require.Contains(t, why["commands"], "temper node waive n1 --reason WHY")
 
 	for _, in := range []map[string]any{{}, {"reason": " "}, {"reason": 7}, {"reason": strings.Repeat("x", 5000)}, {"reason": "x", "by": "y"}} {

@@ -48,7 +48,7 @@ var rules = []rule{
 	{at: "internal/rootdevice", never: []string{anyThirdParty}, why: "the choice of a disk is pure"},
 	{at: "internal/admission", ours: []string{"internal/fault", "internal/node", "internal/plan", "internal/rootdevice", "internal/text"}, never: []string{anyThirdParty}, why: "the domain is pure"},
 	{at: "internal/closing", ours: []string{"internal/fault", "internal/node"}, never: []string{anyThirdParty}, why: "the domain is pure"},
-	{at: "internal/finding", ours: []string{"internal/fault", "internal/node", "internal/text"}, never: []string{anyThirdParty}, why: "words for what was found, whoever found it"},
+	{at: "internal/finding", ours: []string{"internal/fault", "internal/help", "internal/node", "internal/text"}, never: []string{anyThirdParty}, why: "words for what was found, whoever found it"},
 	{at: "internal/help", ours: []string{"internal/fault", "internal/node", "internal/rootdevice", "internal/text"}, never: []string{anyThirdParty}, why: "what actions are called, whoever advises them"},
 	{at: "internal/status", ours: []string{"internal/coverage", "internal/fault", "internal/finding", "internal/help", "internal/node", "internal/text"}, never: []string{anyThirdParty}, why: "how the parts of Temper do is pure"},
 	{at: "internal/timeline", ours: []string{"internal/finding", "internal/node", "internal/text"}, never: []string{anyThirdParty}, why: "the line of time is pure"},
@@ -105,7 +105,7 @@ var rules = []rule{
 		never: []string{pgx, gofish, gin}, why: "it compares the database with Temporal, through interfaces",
 	},
 	{
-		at: "workflows", ours: []string{"activities", "internal/node", "internal/bmc", "internal/agent", "internal/fault", "internal/explain", "internal/help", "internal/text"},
+		at: "workflows", ours: []string{"activities", "internal/node", "internal/bmc", "internal/agent", "internal/fault", "internal/finding", "internal/help", "internal/text"},
 		not: []string{"internal/bmc/redfish", "internal/bmc/ipmi", "internal/bmc/fake", "internal/bmc/bmctest"}, never: []string{pgx, gofish, gin},
 		why: "workflows decide; activities do",
 	},

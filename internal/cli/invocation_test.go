@@ -26,7 +26,7 @@ func called(t *testing.T, program string, args ...string) output {
 func suggesting(t *testing.T) string {
 	return serving(t, func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasSuffix(r.URL.Path, "/why") {
-			_, _ = w.Write([]byte(`{"text":"Node n1 is held. You can: temper operation retry 7; temper conductor list; temper conductor --name c1; temper bmc probe B"}`))
+			_, _ = w.Write([]byte(`{"brief":["Node n1 is held.","Next: it fails.","You can: temper operation retry 7"],"text":"Node n1 is held. You can: temper operation retry 7; temper conductor list; temper conductor --name c1; temper bmc probe B"}`))
 			return
 		}
 		w.WriteHeader(http.StatusConflict)
@@ -37,7 +37,7 @@ func suggesting(t *testing.T) string {
 // A command that is shown runs when it is pasted into the shell where the first one ran.
 func TestCommandsAreShownAsTheUserCanPasteThem(t *testing.T) {
 	api := suggesting(t)
-	got := called(t, "./bin/temper", "node", "why", "n1", "--api", api, "--user", "o'neil")
+	got := called(t, "./bin/temper", "node", "why", "n1", "--long", "--api", api, "--user", "o'neil")
 	require.NoError(t, got.failed)
 	with := " --api " + api + ` --user 'o'\''neil'`
 	require.Equal(t, "Node n1 is held. You can: ./bin/temper operation"+with+" retry 7; ./bin/temper conductor list"+with+"; ./bin/temper conductor --name c1; temper bmc probe B\n", got.out,
@@ -48,7 +48,7 @@ func TestCommandsAreShownAsTheUserCanPasteThem(t *testing.T) {
 	require.NotContains(t, got.failed.Error(), "secret")
 
 	t.Setenv("TEMPER_API_URL", api)
-	got = called(t, "temper", "node", "why", "n1")
+	got = called(t, "temper", "node", "why", "n1", "--long")
 	require.Contains(t, got.out, "temper operation retry 7; temper conductor list; ", "the environment says where the API is")
 	got = called(t, "/opt/my tools/temper", "node", "why", "n1")
 	require.Contains(t, got.out, "'/opt/my tools/temper' operation retry 7")

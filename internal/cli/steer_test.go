@@ -84,7 +84,8 @@ func TestDecisionsFromTheCommandLine(t *testing.T) {
 	for _, want := range []string{"holding for a decision: temper operation retry " + id + ", or temper operation abort " + id, "waiting until", "on failure", "6, failed 5 of 5", "no disk"} {
 		require.Contains(t, shown, want)
 	}
-	why := s.does("node why stuck1")
+	require.Regexp(t, `^Node stuck1 is .*\. Step deploy\.deploy failed: no disk\.\nNext: it fails unless somebody decides, at .*\nYou can: temper operation retry `+id+"\n$", s.does("node why stuck1"))
+	why := s.does("node why stuck1 --long")
 	require.Contains(t, why, "Step deploy.deploy failed: no disk.")
 	require.Contains(t, why, "\nYou can:\n  temper operation retry "+id+"\n  temper operation abort "+id+"\n")
 	refused := s.fails("operation skip " + id)
@@ -184,7 +185,7 @@ func TestRecoverFromTheCommandLine(t *testing.T) {
 	s.work.status = node.RunStatus{Known: true, How: "terminated", ClosedAt: time.Now()}
 	out = s.does("node recover stuck")
 	require.Contains(t, out, "its workflow is closed. By itself: reconciliation ends it as soon as")
-	require.Contains(t, s.does("node why stuck"), "Its workflow was terminated at ")
+	require.Contains(t, s.does("node why stuck --long"), "Its workflow was terminated at ")
 	s.work.status.ClosedAt = time.Now().Add(-time.Minute)
 	require.Contains(t, s.does("node recover stuck"), "operation "+id+" ended: its workflow was terminated")
 	require.Contains(t, s.fails("node recover stuck nosuch"), "Node nosuch could not be found")

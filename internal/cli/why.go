@@ -19,11 +19,11 @@ import (
 const maxWhyNodes = 500
 
 func newNodeWhy(s *session) *cobra.Command {
-	w := why{}
+	w, long := why{}, false
 	c := &cobra.Command{
 		Use: "why NODE...", Short: "Say what nodes do, what they wait for, and what you can do",
-		Long: `Say what nodes do, what they wait for, and what you can do. Of several nodes, or of those that the filters select, it says how
-many need a person, and why, grouped by cause, the worst first.`,
+		Long: `Say what nodes do, what they wait for, and what you can do. Of one node it prints three lines: what happens and why, until when or
+what comes next, and the command that helps most; --long says all that is known, with every command. Of several nodes, or of those that the filters select, it says how many need a person, and why, grouped by cause, the worst first.`,
 		Example: "  temper node why n1\n  temper node why n1 n2 n3\n  temper node why --group rack-1 --state \"deploy failed\"", ValidArgsFunction: s.completeNodes("", 0),
 		Args: func(_ *cobra.Command, args []string) error {
 			switch {
@@ -36,6 +36,7 @@ many need a person, and why, grouped by cause, the worst first.`,
 		},
 	}
 	w.addFlags(c)
+	c.Flags().BoolVar(&long, "long", false, "say all that is known, and every command that helps")
 	c.RunE = s.run(func(ctx context.Context, args []string) error {
 		if names := unique(args); len(names) != 1 || w.filters() {
 			return w.show(ctx, s, names)
@@ -45,7 +46,11 @@ many need a person, and why, grouped by cause, the worst first.`,
 			return withAdvice(err)
 		}
 		return s.show(one, func(out io.Writer) error {
-			_, err := io.WriteString(out, whyInLines(one))
+			words := strings.Join(one.Brief, "\n") + "\n"
+			if long {
+				words = whyInLines(one)
+			}
+			_, err := io.WriteString(out, words)
 			return err
 		})
 	})

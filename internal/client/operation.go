@@ -317,6 +317,7 @@ func (c *Client) Waive(ctx context.Context, ident, reason string) (*Waiver, erro
 // Why explains what a node is doing, and what the user can do.
 type Why struct {
 	document
+	Brief    []string `json:"brief"` // three lines
 	Text     string   `json:"text"`
 	Commands []string `json:"commands"` // of the user; Text ends with them
 }

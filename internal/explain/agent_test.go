@@ -12,6 +12,7 @@ import (
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/help"
 	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/status"
 )
 
 // works is a deploy whose step began at 03:04:05 and waits for w. failed of 5 attempts at the step have failed.
@@ -36,7 +37,7 @@ func TestASilentAgentIsToldWithItsAttemptsAndItsEnd(t *testing.T) {
 	now := at.Add(25 * time.Second)
 	f := explain.Facts{Now: now, Covered: true, Fleet: alive(now)}
 	answers := explain.Node(n, f)
-	require.Equal(t, "step deploy.write_image: sent to the agent at 03:04:05Z; the agent says RUNNING and does not tell how much is done; "+
+	require.Equal(t, "step deploy.write_image: sent to the agent at 03:04:05Z; the agent says RUNNING, and not how much is done; "+
 		"it has no time limit as long as the agent answers", answers.Story.Sentence)
 	half := 0.5
 	o.StepWait.Fraction, o.StepWait.Slow = &half, true
@@ -142,7 +143,7 @@ func TestACallThatIsLateIsToldWithWhatToLookAt(t *testing.T) {
 	e := explain.Node(n, explain.Facts{Now: at.Add(11 * time.Minute), Covered: true, Fleet: alive(at)})
 	require.Equal(t, fault.AgentNeverCalled, e.Cause)
 	require.Contains(t, e.Trouble, "It takes unusually long: the agent has not called since 2030-01-02 03:04:05Z (11m) "+
-		"(a third of its time limit, 30m, is over, and nothing is known yet of how long it usually takes)")
+		"(a third of its time limit, 30m, is over, and Temper does not know yet how long it usually takes)")
 	require.Contains(t, e.Paragraph(nil), "What to do: Look at the server's console")
 	require.NotContains(t, e.Paragraph(nil), "retry")
 	require.Equal(t, []help.Action{{Do: fault.ShowConsole}, {Do: fault.ShowPorts}, {Do: fault.CancelOperation, Operation: 7}}, e.Actions[:3])
@@ -165,12 +166,28 @@ func TestAnOperationWhoseConductorDiedIsInterrupted(t *testing.T) {
 	e := explain.Node(n, explain.Facts{Now: now, Fleet: dead})
 	require.Equal(t, "wait call-back while its agent works, operation 7 (deploy) is interrupted", e.What)
 	require.Equal(t, at, *e.Since)
-	require.Equal(t, "conductor c1 was heard of last at 03:04:05Z; step deploy.write_image waits for "+node.WaitsForConductor("", "redfish"), e.Story.Sentence)
+	require.Equal(t, "conductor c1 sent its last heartbeat at 03:04:05Z; step deploy.write_image waits for "+node.WaitsForConductor("", "redfish"), e.Story.Sentence)
 	require.Empty(t, e.Now)
 	require.Contains(t, e.Paragraph(nil), "Next: step deploy.write_image, as soon as such a conductor comes.")
 	require.NotContains(t, e.Paragraph(nil), "running")
 
 	e = explain.Node(n, explain.Facts{Now: now, Covered: true, Fleet: dead})
-	require.Equal(t, "conductor c1 was heard of last at 03:04:05Z; another conductor takes step deploy.write_image over within seconds", e.Story.Sentence)
+	require.Equal(t, "conductor c1 sent its last heartbeat at 03:04:05Z; another conductor takes step deploy.write_image over within seconds", e.Story.Sentence)
 	require.NotContains(t, e.Paragraph(nil), "running")
+}
+
+// With the conductors and Temporal dead, the time at which a step gives up is not the time at which it begins.
+func TestTheTimeAtWhichAStepGivesUpIsNotThatOfItsBeginning(t *testing.T) {
+	at := time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)
+	until := at.Add(time.Hour)
+	wait := node.SilentWait(at, "no answer in time", until)
+	o := &node.Operation{
+		ID: 7, Kind: node.KindDeploy, Phase: node.Running, Conductor: "c1", AcceptedAt: at, WaitingFor: "the BMC to answer again", WaitingUntil: &until, StepWait: &wait,
+		Steps: []node.Step{{Interface: "deploy", Step: node.StepPrepare, State: node.StepRunning, StartedAt: &at}},
+	}
+	away := status.System{Now: at, Dependencies: status.Dependencies{Temporal: status.Answer{Trouble: status.TemporalAway, Since: at}}}
+	e := explain.Node(&node.Node{Name: "n1", ProvisionState: node.Deploying, Operation: o}, explain.Facts{Now: at.Add(time.Minute), System: away})
+	require.Equal(t, "step deploy.prepare, as soon as such a conductor comes", e.Next)
+	require.Contains(t, e.Paragraph(nil), "Next: step deploy.prepare, as soon as such a conductor comes.")
+	require.NotContains(t, strings.Join(e.Brief(""), " "), "04:04:05")
 }

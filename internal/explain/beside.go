@@ -1,11 +1,10 @@
 package explain
 
 import (
-	"fmt"
 	"time"
 
+	"go.temper.dev/temper/internal/finding"
 	"go.temper.dev/temper/internal/node"
-	"go.temper.dev/temper/internal/text"
 )
 
 // waitOf is what the running step of o waits for, with what others than its conductor have learned of the BMC of n since; n = nil: its
@@ -22,7 +21,7 @@ func waitOf(o *node.Operation, n *node.Node) *node.Wait {
 			w.Since = *since
 		}
 	}
-	if w.For == node.WaitPower && n.PowerState != "" && newer(n.PowerReadAt, w.SeenAt) && n.PowerReadAt.After(w.Since) {
+	if w.For == node.WaitPower && n.PowerState != "" && finding.Newer(n.PowerReadAt, w.SeenAt) && n.PowerReadAt.After(w.Since) {
 		if w.Power != n.PowerState {
 			w.Seen, w.Power = bmcWords[n.PowerState], n.PowerState
 		}
@@ -50,74 +49,4 @@ func silentSince(n *node.Node, o *node.Operation) *time.Time {
 		}
 	}
 	return &s.Since
-}
-
-// offMeanwhile says of a server whose agent is to call that it was found off since it was booted; "" if it was not.
-func offMeanwhile(w *node.Wait, n *node.Node, format func(time.Time) string) string {
-	if w.For != node.WaitCall || n == nil || n.PowerState != node.PowerOff || n.PowerReadAt == nil || !n.PowerReadAt.After(w.Since) {
-		return ""
-	}
-	return fmt.Sprintf("at %s the BMC said %s", format(*n.PowerReadAt), bmcWords[n.PowerState])
-}
-
-const (
-	// looksSoon is how much later than promised a look may be recorded: it is written every 5 s, and takes a moment itself.
-	looksSoon = 90 * time.Second
-	// looksSoonAway is the same if a part of Temper is away without which nothing goes on.
-	looksSoonAway = 15 * time.Second
-)
-
-// whoLooks says, if nobody looks at what the step of o waits for as often as was promised, that nobody does and who has to; "" if
-// somebody looks, as far as is known, or nobody has to. left says that nobody attends to the step at all.
-func (b Beside) whoLooks(o *node.Operation, w *node.Wait, now time.Time) (words string, left bool) {
-	if o.Conductor != "" && !alive(b.Fleet, o.Conductor) {
-		if w.Every == 0 && w.For != node.WaitAnswer {
-			return "", false
-		}
-		return fmt.Sprintf("nobody looks now, because %s is not alive: the conductor that takes the step over has to", node.ConductorWords(o.Conductor)), true
-	}
-	if w.Every == 0 {
-		return "", false
-	}
-	last, soon := lookDue(w, looksSoon)
-	c := conductor(b.Fleet, o.Conductor)
-	late := c != nil && c.Late // it may have died
-	if b.away != "" || late {
-		last, soon = lookDue(w, looksSoonAway)
-	}
-	switch {
-	case now.Sub(last) <= soon && late:
-		return fmt.Sprintf("looked at again every %s if %s is still alive, whose last heartbeat was at %s", text.Duration(w.Every), node.ConductorWords(o.Conductor), text.Clock(c.HeartbeatAt, now)), false
-	case now.Sub(last) <= soon:
-		return "", false
-	case b.away != "":
-		return fmt.Sprintf("nobody has looked since %s: a conductor has to, and %s", text.Clock(last, now), b.away), false
-	case o.Conductor == "":
-		return fmt.Sprintf("nobody has looked since %s: a conductor has to", text.Clock(last, now)), false
-	}
-	return fmt.Sprintf("nobody has looked since %s: %s has to, or another one that takes the step over", text.Clock(last, now), node.ConductorWords(o.Conductor)), false
-}
-
-// lookDue returns when somebody looked last at what w waits for, and within which time after that the next look is recorded. A look may
-// be recorded later than promised, by late.
-func lookDue(w *node.Wait, late time.Duration) (last time.Time, within time.Duration) {
-	within = w.Every + w.Within + late
-	if w.AnswerUntil != nil && w.Until != nil {
-		within += w.AnswerUntil.Sub(*w.Until)
-	}
-	if at := w.LookedAt(); at != nil && !at.Before(w.Since) {
-		return *at, within
-	}
-	return w.Since, within
-}
-
-// Unwatched reports whether the running step of o was not looked at for so long that somebody has to ask whether a part of Temper is
-// away.
-func Unwatched(o *node.Operation, now time.Time) bool {
-	w := o.LiveWait()
-	if w == nil || w.Every == 0 {
-		return false
-	}
-	last, within := lookDue(w, looksSoonAway)
-	return now.Sub(last) > within
 }

@@ -8,6 +8,7 @@ import (
 
 	"go.temper.dev/temper/internal/coverage"
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/finding"
 	"go.temper.dev/temper/internal/help"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/internal/text"
@@ -17,35 +18,36 @@ import (
 const maxNamed = 5
 
 // coverage says why no conductor can work on the node, if none can.
-func (e *Explanation) coverage(n *node.Node, f Facts) {
-	lost := ""
+func (v *view) coverage() {
+	n, f := v.n, v.f
+	if away := f.System.Away(); away != "" && n.Operation == nil {
+		v.find(finding.PartAway, finding.Params{"sentence": away})
+	}
+	p := finding.Params{}
 	if q := n.Quarantine; q != nil && !q.Since.IsZero() {
-		since := q.Since
-		if since.Before(n.CreatedAt) { // its group and driver had lost their conductor before
-			since = n.CreatedAt
+		from := q.Since
+		if from.Before(n.CreatedAt) { // its group and driver had lost their conductor before
+			from = n.CreatedAt
 		}
-		lost = text.Since(&since, f.Now)
+		p["since"] = since(&from)
 	}
 	if f.Covered {
 		if n.Quarantine != nil {
-			e.Trouble = append(e.Trouble, fmt.Sprintf("It is in quarantine%s, offered to nobody: its conductors come and go, and it is released by itself when they have stayed for %s", lost, text.Duration(node.FlapHold)))
+			p["hold"] = node.FlapHold
+			v.find(finding.Flapping, p)
 		}
 		return
 	}
-	uncovered := fmt.Sprintf("No live conductor covers it%s: none with driver %s in %s has its interfaces and takes work. "+
-		"It is offered to nobody, new work on it is refused unless it asks to wait for a conductor, and it is released by itself when one is back", lost, n.Driver, node.GroupWords(n.ConductorGroup))
-	known := "none"
-	if len(f.Fleet) > 0 {
-		var each []string
-		for _, c := range byFit(n, f.Fleet)[:min(len(f.Fleet), maxNamed)] {
-			each = append(each, conductorWords(c, f.Now))
-		}
-		if more := len(f.Fleet) - len(each); more > 0 {
-			each = append(each, fmt.Sprintf("and %d more", more))
-		}
-		known = strings.Join(each, "; ")
+	p["driver"], p["group"] = n.Driver, node.GroupWords(n.ConductorGroup)
+	v.find(finding.Uncovered, p, Cover(n, f.Fleet, f.System.Settings)...)
+	known := []string{"none"}
+	for i, c := range byFit(n, f.Fleet)[:min(len(f.Fleet), maxNamed)] {
+		known = append(known[:i], conductorWords(c, f.Now))
 	}
-	e.Trouble = append(e.Trouble, uncovered, "Known conductors: "+known)
+	if more := len(f.Fleet) - len(known); len(f.Fleet) > 0 && more > 0 {
+		known = append(known, fmt.Sprintf("and %d more", more))
+	}
+	v.find(finding.KnownConductors, finding.Params{"conductors": strings.Join(known, "; ")})
 }
 
 // conductorWords says whether a conductor is alive, and which nodes it is for.
@@ -77,16 +79,6 @@ func byFit(n *node.Node, fleet []coverage.Conductor) []coverage.Conductor {
 	out := slices.Clone(fleet)
 	slices.SortStableFunc(out, func(a, b coverage.Conductor) int { return misses(a) - misses(b) })
 	return out
-}
-
-// canCover adds what finds a conductor for the node, if none covers it.
-func (e *Explanation) canCover(n *node.Node, f Facts) {
-	if f.Covered {
-		return
-	}
-	for _, a := range Cover(n, f.Fleet, f.System.Settings) {
-		e.can(a)
-	}
 }
 
 // Cover returns what finds a conductor for n, which none covers. settings is the file with the settings of a conductor that is started;

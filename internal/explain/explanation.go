@@ -1,13 +1,10 @@
-// Package explain says in sentences what happens to a node, what it waits for, what
-// comes next, and what somebody can do about it. It reads only its arguments.
+// Package explain finds out what happens to a node, what it waits for, what comes next, and what somebody can do about it. It reads
+// only its arguments.
 //
-// What somebody can do is a list of actions. Package help says how an action is written as
-// a command and as a request.
+// A finding is a code with parameters and actions: package finding has the words, package help how an action is written.
 package explain
 
 import (
-	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -39,213 +36,191 @@ type Facts struct {
 	Foreign  string                // the workflow that has the id of the open operation's, and is not its own; "" = none is known
 	// Supports reports whether the node's driver can do an operation of the kind at all; nil = it can do all.
 	Supports func(node.OperationKind) bool
-	// Inside says that the operation's own workflow explains it. It knows neither the node's provision state
-	// nor the other facts, except Now and Given.
-	Inside bool
-	Given  *time.Time // since when conductors have the steps; nil = they do not have them
 }
 
-// Explanation is the state of a node in words. The fields are parts of sentences,
+// Explanation is what was found out about a node. The strings are the words of the findings of one role each, clauses or sentences
 // without full stops.
 type Explanation struct {
+	Findings []finding.Finding `json:"findings"`
+
 	What       string     `json:"what"`
 	Since      *time.Time `json:"since"`
-	Trouble    []string   `json:"trouble"` // what keeps it from going on, whole sentences
-	Notes      []string   `json:"notes"`   // what is worth knowing but does not prevent it from going on, whole sentences
+	Trouble    []string   `json:"trouble"`
+	Notes      []string   `json:"notes"`
 	Who        string     `json:"who"`
-	Asked      string     `json:"asked"` // which end of the operation was asked for, and by whom; "" = none
+	Asked      string     `json:"asked"`
 	WaitingFor string     `json:"waiting_for"`
-	Now        string     `json:"now"` // the step that goes on; "" = none does
+	Now        string     `json:"now"`
 	Next       string     `json:"next"`
-	NextAt     *time.Time `json:"next_at"`   // if Now is not "", until when it goes on at the latest; if Otherwise is not "", the time of that
-	Otherwise  string     `json:"otherwise"` // what happens, and when, if what it waits for does not come; "" = not known
-	Usual      string     `json:"usual"`     // how long the current step has run and usually takes; "" = not known
+	NextAt     *time.Time `json:"next_at"` // if Now is not "", until when it goes on at the latest; if Otherwise is not "", the time of that
+	Otherwise  string     `json:"otherwise"`
+	Usual      string     `json:"usual"`
+	Advice     string     `json:"advice"` // what to do, sentences; "" = nothing is known
 
 	// Cause is why it does not go on, or has failed; "" = nothing is known to keep it from going on.
 	Cause fault.Code `json:"-"`
-
 	// Story is what goes on right now, in one sentence.
 	Story Story `json:"-"`
 	// Power is the power of the node.
-	Power PowerView `json:"-"`
-
+	Power finding.PowerView `json:"-"`
 	// Actions are what somebody can do; each would be accepted now.
 	Actions []help.Action `json:"-"`
 	// Speedup is an action that makes Next happen sooner; nil = there is none.
 	Speedup *help.Action `json:"-"`
 
-	subject     string // begins the paragraph
-	remedy      string // what to do about the failure; "" = what the table of codes says about Cause
-	afterwards  string // what can be done when the maintenance has ended by itself; "" = nothing is known
-	choosing    string // which of several retries does what; "" = there is one at most
-	why         string // follows What, and the time since when that is so
-	handover    string // of an operation that is interrupted: since when its conductor is silent, and who goes on
-	interrupted bool   // the conductor of the running step is dead, and nobody has taken the step over yet
-	goesOn      bool   // the open operation goes on or waits: it has not failed, and nobody has to decide
-	inspected   bool   // Temper has an inventory of the node
-	ended       bool   // the workflow of the open operation is over or lost
-	inside      bool   // Facts.Inside
-	advises     bool   // Cause is that of a failure that somebody has to mend
-	silent      bool   // the node's BMC gives no answer, as far as is known
-	uncovered   bool   // no conductor covers the node
-	exact       bool   // Next happens at NextAt; otherwise NextAt is the latest time
-	usually     string // the second half of Usual
-	away        string // the part of Temper without which nothing goes on, and what is wrong with it; "" = all are there
-	fleet       []coverage.Conductor
-	waits       *node.Wait // what the running step waits for
-	answer      *time.Time // until when an answer may be awaited although the time for it is over; nil = no longer
-	now         time.Time
+	// Timing is when Now ends or Next happens; "" = not known.
+	Timing string `json:"-"`
+
+	subject string // begins the paragraph
+	unusual bool   // the trouble says how long the step usually takes
+}
+
+// view is what rules look at, and what they have found so far.
+type view struct {
+	Explanation
+	n    *node.Node
+	o    *node.Operation // of n; nil = none is open
+	step *node.Step      // the current step of o; nil = none
+	f    Facts
+
+	waits       *node.Wait       // what the running step waits for
+	answer      *time.Time       // until when an answer may be awaited although the time for it is over; nil = no longer
+	away        string           // the part of Temper without which nothing goes on, and what is wrong with it; "" = all are there
+	interrupted bool             // the conductor of the running step is dead, and no other one has taken the step over yet
+	silent      bool             // the BMC of n gives no answer
+	goesOn      bool             // o goes on or waits: it has not failed, and needs no decision
+	ended       bool             // the workflow of o is over or lost
+	advises     bool             // Cause is that of a failure that somebody has to mend
+	exact       bool             // Next happens at NextAt; otherwise NextAt is the latest time
+	retryLater  *node.Operation  // can be retried when the maintenance has ended by itself
+	remedy      *finding.Finding // what to do about the failure; nil = what the table of codes says about Cause
+}
+
+// rules are what is found out of any node, in this order.
+var rules = []func(*view){
+	(*view).coverage, (*view).operation, (*view).idle, (*view).silence, (*view).maintenance, (*view).cause, (*view).health,
+	(*view).hardware, (*view).console, (*view).advice,
 }
 
 // Node explains the state of n.
 func Node(n *node.Node, f Facts) Explanation {
-	e := Explanation{Trouble: []string{}, Notes: []string{}, Since: n.StateSince(), now: f.Now, inspected: f.Hardware != nil, away: f.System.AwayBriefly(), fleet: f.Fleet}
-	if n.Operation == nil {
-		if away := f.System.Away(); away != "" {
-			e.Trouble = append(e.Trouble, away)
-		}
+	v := &view{n: n, o: n.Operation, f: f, away: f.System.AwayBriefly(), silent: n.SilentBMC() != nil}
+	v.Since = n.StateSince()
+	if v.o != nil {
+		v.step, v.waits = v.o.CurrentStep(), waitOf(v.o, n)
 	}
-	e.uncovered, e.silent = !f.Covered, n.SilentBMC() != nil
-	e.coverage(n, f)
-	e.canCover(n, f)
-	if o := n.Operation; o != nil {
-		e.waits = waitOf(o, n)
-		e.operation(n, o, f)
-	} else {
-		e.idle(n, f)
+	for _, rule := range rules {
+		rule(v)
 	}
-	e.silence(n)
-	base, maintained := e.What, ""
-	e.What += e.why
-	if n.Maintenance {
-		what := ", in maintenance"
-		if n.Fault != "" {
-			what += " with fault " + n.Fault
-		}
-		because := text.Because(n.MaintenanceReason)
-		if n.Fault != "" && strings.Contains(e.why, finding.Clean(n.MaintenanceReason)) { // it is the error of which the node failed
-			because = ""
-		}
-		e.What += what + because
-		maintained = what + text.Since(n.MaintenanceSince, f.Now) + because
-		if ends := n.MaintenanceEnds(); ends != "" {
-			e.Trouble = append(e.Trouble, "The maintenance ends by itself "+ends+e.afterwards)
-		} else {
-			e.can(help.Action{Do: fault.EndMaintenance})
-		}
-	}
-	if e.Cause == "" {
-		e.Cause = f.System.Cause()
-	}
-	if e.Cause == "" && !f.Covered {
-		e.Cause, e.advises = fault.NoConductor, true
-	}
-	e.health(n, f)
-	e.hardware(f.Hardware)
-	e.console(n, f.Console)
-	e.Power = Power(n, f.Now)
-	e.tell(n)
-	e.subject = fmt.Sprintf("Node %s is %s%s%s%s", label(n), base, text.Since(e.Since, f.Now), e.why, maintained)
-	return e
+	v.Power = finding.Power(n, f.Now)
+	v.say()
+	v.tell()
+	return v.Explanation
 }
 
-func label(n *node.Node) string {
-	if n.Name != "" {
-		return n.Name
+// reader reads the explanation now.
+func (v *view) reader() finding.Reader { return finding.Reader{Now: v.f.Now} }
+
+// clock names a time for that reader.
+func (v *view) clock(t time.Time) string { return text.Clock(t, v.f.Now) }
+
+// find adds a finding.
+func (v *view) find(code finding.Code, p finding.Params, can ...help.Action) {
+	v.Findings = append(v.Findings, finding.Of(code, p, can...))
+	for _, a := range can {
+		v.can(a)
 	}
-	return n.UUID
 }
 
-// Paragraph returns the whole explanation. commands are the Actions as commands.
-func (e *Explanation) Paragraph(commands []string) string {
-	out := append([]string{e.subject}, e.Trouble...)
-	if e.Who != "" {
-		out = append(out, "The operation is "+e.Who)
-	}
-	if e.Asked != "" {
-		out = append(out, "It is asked to end: "+e.Asked)
-	}
-	if e.Story.running {
-		words := text.Capital(e.Story.Sentence)
-		if e.Story.Wait == nil && e.usually != "" && !e.tellsUsual() { // it tells since when the step runs
-			words += "; " + e.usually
-		}
-		out = append(out, words)
-	}
-	switch {
-	case e.WaitingFor == "" || e.Story.covers(e.WaitingFor):
-	case e.WaitingFor == node.PausedForMaintenance:
-		out = append(out, "It is "+node.PausedForMaintenance)
-	default:
-		out = append(out, "It waits for "+e.WaitingFor+otherwise(e.Otherwise))
-	}
-	if (e.Power.SeenAt != nil || e.Power.Wanted != "") && !e.Story.tellsPower(e.Power.Seen) {
-		out = append(out, "Its power: "+strings.ReplaceAll(e.Power.Text, "power ", ""))
-	}
-	out = append(out, e.Notes...)
-	if e.Now != "" && !e.Story.running {
-		out = append(out, "Now: "+e.Now+e.when("until "))
-	}
-	if e.Next != "" {
-		next := "Next: " + e.Next
-		if e.Now == "" && e.Otherwise == "" {
-			next += e.when("at ")
-		}
-		out = append(out, next)
-	}
-	switch {
-	case e.Usual == "", e.tellsUsual():
-	case e.Story.running && e.Story.Wait == nil: // it is told with the step
-	default:
-		out = append(out, text.Capital(e.Usual))
-	}
-	out = append(out, e.advice()...)
-	if e.choosing != "" {
-		out = append(out, e.choosing)
-	}
-	if len(commands) > 0 {
-		out = append(out, "You can: "+strings.Join(commands, "; "))
-	}
-	return strings.Join(out, ". ") + "."
+// set is find for a role of which there is one finding: the last one counts.
+func (v *view) set(code finding.Code, p finding.Params) {
+	v.unset(finding.Rows[code].Role)
+	v.find(code, p)
 }
 
-// tellsUsual reports whether the trouble says how long the step usually takes.
-func (e *Explanation) tellsUsual() bool { return slices.Contains(e.Trouble, unusual+e.Usual) }
-
-// when says when Now ends or Next happens, after a comma; "" if that is not known.
-func (e *Explanation) when(preposition string) string {
-	if e.NextAt == nil {
-		return ""
-	}
-	latest := " at the latest"
-	if e.exact {
-		latest = ""
-	}
-	when := fmt.Sprintf(", %s%s%s", preposition, text.Moment(*e.NextAt), latest)
-	if overdue := e.overdue(*e.NextAt); overdue != "" {
-		return when + overdue
-	}
-	return when + fmt.Sprintf(" (in %s)", text.Duration(max(e.NextAt.Sub(e.now), 0).Round(time.Second)))
+// unset removes the findings of a role.
+func (v *view) unset(role finding.Role) {
+	v.Findings = slices.DeleteFunc(v.Findings, func(f finding.Finding) bool { return f.Role == role })
 }
 
-// otherwise appends what happens if what is waited for does not come.
-func otherwise(clause string) string {
-	if clause == "" {
-		return ""
+// of returns the finding of a role; nil = there is none.
+func (v *view) of(role finding.Role) *finding.Finding {
+	if i := slices.IndexFunc(v.Findings, func(f finding.Finding) bool { return f.Role == role }); i >= 0 {
+		return &v.Findings[i]
 	}
-	return "; " + clause
+	return nil
 }
 
-// advice says what to do, in sentences without full stops. Without a conductor nothing else helps, so that one comes first.
-func (e *Explanation) advice() []string {
-	if !e.advises || e.Cause == "" {
+// found reports whether the error of a finding contains err.
+func (v *view) found(err string) bool {
+	return slices.ContainsFunc(v.Findings, func(f finding.Finding) bool {
+		said, _ := f.Parameters["error"].(string)
+		return strings.Contains(said, err)
+	})
+}
+
+// can adds an action, once.
+func (v *view) can(a help.Action) {
+	if !slices.Contains(v.Actions, a) {
+		v.Actions = append(v.Actions, a)
+	}
+}
+
+// since is a time that words name with how long ago it was; nil = not known.
+func since(t *time.Time) any {
+	if t == nil {
 		return nil
 	}
-	about := cmp.Or(e.remedy, whatToDo(e.Cause, e.goesOn))
-	if !e.uncovered || e.Cause == fault.NoConductor {
-		return []string{"What to do: " + about}
+	return finding.Past(*t)
+}
+
+// maintenance says that n is in maintenance, and when that ends.
+func (v *view) maintenance() {
+	n := v.n
+	if !n.Maintenance {
+		return
 	}
-	return []string{"What to do first: " + whatToDo(fault.NoConductor, e.goesOn), "What to do about the failure: " + about}
+	reason := n.MaintenanceReason
+	if n.Fault != "" && v.found(finding.Clean(reason)) { // it is the error of which the node failed
+		reason = ""
+	}
+	v.find(finding.Maintained, finding.Params{"fault": n.Fault, "reason": reason, "since": since(n.MaintenanceSince)})
+	ends := n.MaintenanceEnds()
+	if ends == "" {
+		v.can(help.Action{Do: fault.EndMaintenance})
+		return
+	}
+	p := finding.Params{"when": ends}
+	if o := v.retryLater; o != nil {
+		p["operation"], p["kind"] = o.ID, o.Kind
+	}
+	v.find(finding.MaintenanceEnds, p)
+}
+
+// cause finds out why it does not go on, if no rule before has said so.
+func (v *view) cause() {
+	if v.Cause == "" {
+		v.Cause = v.f.System.Cause()
+	}
+	if v.Cause == "" && !v.f.Covered {
+		v.Cause, v.advises = fault.NoConductor, true
+	}
+}
+
+// advice says what to do. Without a conductor nothing else helps, so that one comes first.
+func (v *view) advice() {
+	if !v.advises || v.Cause == "" {
+		return
+	}
+	about := whatToDo(v.Cause, v.goesOn)
+	if v.remedy != nil {
+		about = v.remedy.Words(v.reader())
+	}
+	if v.f.Covered || v.Cause == fault.NoConductor {
+		v.find(finding.CodeAdvice, finding.Params{"advice": about})
+		return
+	}
+	v.find(finding.CoverFirst, finding.Params{"first": whatToDo(fault.NoConductor, v.goesOn), "advice": about})
 }
 
 // whatToDo says what to do about a cause, in sentences without the last full stop. goesOn says that the operation goes on, so that it

@@ -83,17 +83,16 @@ func TestSilenceIsToldOnce(t *testing.T) {
 	words := e.Paragraph(nil)
 	require.Equal(t, 1, strings.Count(words, "no answer in time"), words)
 	require.Contains(t, words, "The BMC is silent; conductor-1 asked it last, at ")
-	require.Contains(t, words, "What to do: Check that the BMC has power and network")
+	require.Contains(t, words, "What to do: Check the BMC's power, network and address")
 }
 
-// A workflow knows the steps in their order, without their numbers.
 func TestWhatComesNextIsNotTheStepThatRuns(t *testing.T) {
 	o := &node.Operation{ID: 7, Kind: node.KindDeploy, Phase: node.Running, Steps: []node.Step{
 		{Interface: "deploy", Step: node.StepPrepare, State: node.StepDone},
 		{Interface: "deploy", Step: node.StepDeploy, State: node.StepRunning},
 		{Interface: "deploy", Step: node.StepWriteImage},
 	}}
-	require.Equal(t, "step deploy.write_image", explain.Inside(&node.Node{Operation: o}, nil, time.Now()).Next)
+	require.Equal(t, "step deploy.write_image", explain.Node(&node.Node{Operation: o}, explain.Facts{Covered: true, Now: time.Now()}).Next)
 }
 
 // What ends is so since it failed or since somebody asked for its end, not since its request.

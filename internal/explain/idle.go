@@ -14,51 +14,65 @@ import (
 )
 
 // idle explains a node without an open operation.
-func (e *Explanation) idle(n *node.Node, f Facts) {
-	e.What, e.why = string(n.ProvisionState), ", nobody holds it"
+func (v *view) idle() {
+	n, f := v.n, v.f
+	if n.Operation != nil {
+		return
+	}
+	p := finding.Params{"state": string(n.ProvisionState)}
 	failed := n.LastError != "" && (node.Fails(n.ProvisionState) || n.ProvisionState == node.ErrorState || n.ProvisionState == node.Enroll)
 	if failed {
-		e.why += ": " + finding.CleanOf(f.Previous, n.LastError)
-		e.canRetry(n, f.Previous, f)
+		p["error"] = finding.CleanOf(f.Previous, n.LastError)
+	}
+	v.find(finding.Idle, p)
+	if failed {
+		v.canRetry(f.Previous)
 		if o := f.Previous; o != nil && o.Outcome != node.Succeeded {
-			e.Cause, e.advises = e.causeOf(o), true
+			v.Cause, v.advises = v.causeOf(o), true
 		}
 	}
 	if o := f.Newest; o != nil && o.PowerFailedLately(f.Now) {
-		e.Trouble = append(e.Trouble, fmt.Sprintf("Operation %d (%s) failed at %s: %s", o.ID, o.Kind, text.Moment(*o.EndedAt), finding.Clean(o.Error)))
+		v.find(finding.PowerFailed, finding.Params{"operation": o.ID, "kind": o.Kind, "at": text.Moment(*o.EndedAt), "error": finding.Clean(o.Error)})
 		if !failed {
-			e.Cause, e.advises = e.causeOf(o), true
+			v.Cause, v.advises = v.causeOf(o), true
 		}
-		e.canRetry(n, o, f)
+		v.canRetry(o)
 	}
 	if len(n.Owed) > 0 {
-		e.owed(n, f)
-		e.canRetry(n, f.Undo, f)
-		defer e.can(help.Action{Do: fault.WaiveUndo})
+		v.owed()
+		v.canRetry(f.Undo)
+		defer v.can(help.Action{Do: fault.WaiveUndo})
 	}
-	e.chooseRetry(n)
-	for _, v := range node.Verbs {
-		if v.Kind == "" && v.Event != node.EventManage || v.Event == node.EventRebuild || !admits(n, v, f) {
+	v.chooseRetry()
+	v.canAsk()
+}
+
+// canAsk adds what may be asked of a node that nobody holds.
+func (v *view) canAsk() {
+	n := v.n
+	for _, verb := range node.Verbs {
+		if verb.Kind == "" && verb.Event != node.EventManage || verb.Event == node.EventRebuild || !admits(n, verb, v.f) {
 			continue
 		}
-		if v.Kind != "" && n.ProvisionState == node.Active {
+		if verb.Kind != "" && n.ProvisionState == node.Active {
 			continue // nothing is wrong that the end of its instance would mend, or a reboot of its server into the ramdisk
 		}
-		if v.Event == node.EventDeploy && n.LacksImage() {
-			e.can(help.Action{Do: fault.DeployImage, Event: v.Event})
-			continue
+		do := fault.ChangeState
+		if verb.Event == node.EventDeploy && n.LacksImage() {
+			do = fault.DeployImage
 		}
-		e.can(help.Action{Do: fault.ChangeState, Event: v.Event})
+		v.can(help.Action{Do: do, Event: verb.Event})
 	}
 }
 
 // canRetry adds the retry of o, which has ended, if it would be accepted; o may be nil.
-func (e *Explanation) canRetry(n *node.Node, o *node.Operation, f Facts) {
+func (v *view) canRetry(o *node.Operation) {
+	n := v.n
 	if o == nil || o.Outcome == node.Succeeded {
 		return
 	}
-	if !f.Covered { // it could not be retried, but what it failed of can be mended
-		e.canMend(n, o)
+	if !v.f.Covered { // it could not be retried, but what it failed of can be mended
+		v.canMend(o)
 		return
 	}
 	_, refused := admission.MayRetry(n, o, "")
@@ -69,22 +83,22 @@ func (e *Explanation) canRetry(n *node.Node, o *node.Operation, f Facts) {
 			return
 		}
 	}
-	e.canMend(n, o)
+	v.canMend(o)
 	switch {
 	case refused != nil && n.MaintenanceEnds() != "": // by the maintenance alone
-		e.afterwards = fmt.Sprintf("; then operation %d (%s) can be retried", o.ID, o.Kind)
+		v.retryLater = o
 		return
 	case refused != nil:
-		e.can(help.Action{Do: fault.EndMaintenance})
+		v.can(help.Action{Do: fault.EndMaintenance})
 	}
-	e.can(help.Action{Do: fault.RetryOperation, Operation: o.ID, Kind: o.Kind})
+	v.can(help.Action{Do: fault.RetryOperation, Operation: o.ID, Kind: o.Kind})
 }
 
 // chooseRetry says which retry does what, if there are several.
-func (e *Explanation) chooseRetry(n *node.Node) {
-	undo := slices.ContainsFunc(e.Actions, func(a help.Action) bool { return a.Do == fault.RetryOperation && a.Kind.Spec().Undoes })
+func (v *view) chooseRetry() {
+	undo := slices.ContainsFunc(v.Actions, func(a help.Action) bool { return a.Do == fault.RetryOperation && a.Kind.Spec().Undoes })
 	var which []string
-	for _, a := range e.Actions {
+	for _, a := range v.Actions {
 		if a.Do != fault.RetryOperation {
 			continue
 		}
@@ -94,7 +108,7 @@ func (e *Explanation) chooseRetry(n *node.Node) {
 			does = "does only the undo"
 		case k.PowerChange:
 			does = "only changes the power"
-		case undo && k.UsesAgent(n):
+		case undo && k.UsesAgent(v.n):
 			does += ", and the undo with it"
 		case undo:
 			does += ", and leaves the undo as it is"
@@ -102,7 +116,7 @@ func (e *Explanation) chooseRetry(n *node.Node) {
 		which = append(which, fmt.Sprintf("operation %d (%s) %s", a.Operation, a.Kind, does))
 	}
 	if len(which) > 1 {
-		e.choosing = "Retry one of them: " + strings.Join(which, "; ")
+		v.find(finding.ChooseRetry, finding.Params{"which": strings.Join(which, "; ")})
 	}
 }
 
@@ -117,28 +131,26 @@ func admits(n *node.Node, v node.Verb, f Facts) bool {
 
 // owed says what earlier operations left to be undone, why it is not done yet, and when
 // it is tried again.
-func (e *Explanation) owed(n *node.Node, f Facts) {
-	isTold := strings.Contains(e.why, finding.Clean(n.OwedError)) || f.Undo != nil && fault.SameReach(f.Undo.Cause, e.Cause)
-	switch {
-	case n.OwedRefused:
-		because := ""
-		if !isTold {
-			because = text.Because(finding.Clean(n.OwedError))
-		}
-		e.Trouble = append(e.Trouble, fmt.Sprintf("The hardware refused the undo of earlier work: %s%s. The undo is tried again only when somebody retries it, "+
-			"changes how the BMC is reached, or starts an operation that boots the node anew; everything else goes on", node.UndoList(n.Owed), because))
-		return
-	case !isTold:
-		e.Trouble = append(e.Trouble, "The last try to undo what earlier work left failed: "+finding.Clean(n.OwedError))
+func (v *view) owed() {
+	n, f, err := v.n, v.f, finding.Clean(v.n.OwedError)
+	if v.found(err) || f.Undo != nil && fault.SameReach(f.Undo.Cause, v.Cause) {
+		err = ""
 	}
-	e.Next = "an undo of what earlier work left: " + node.UndoList(n.Owed)
+	if n.OwedRefused {
+		v.find(finding.UndoRefused, finding.Params{"undo": node.UndoList(n.Owed), "error": err})
+		return
+	}
+	if err != "" {
+		v.find(finding.UndoFailed, finding.Params{"error": err})
+	}
+	v.find(finding.UndoNext, finding.Params{"undo": node.UndoList(n.Owed)})
 	switch {
 	case n.Maintenance && !n.MaintenanceByFault:
-		e.WaitingFor = "the end of maintenance"
+		v.find(finding.WaitsFor, finding.Params{"for": "the end of maintenance"})
 	case !f.Covered:
-		e.WaitingFor = node.WaitsForConductor(n.ConductorGroup, n.Driver)
+		v.find(finding.WaitsFor, finding.Params{"for": node.WaitsForConductor(n.ConductorGroup, n.Driver)})
 	}
 	if late := f.System.Unreconciled(); late != "" && f.System.Away() == "" {
-		e.Trouble = append(e.Trouble, late)
+		v.find(finding.Unreconciled, finding.Params{"sentence": late})
 	}
 }

@@ -14,91 +14,105 @@ import (
 )
 
 // operation explains a node with an open operation.
-func (e *Explanation) operation(n *node.Node, o *node.Operation, f Facts) {
-	state := func(s node.Phase) string { return fmt.Sprintf("%s is %s", e.name(n, o), s) }
-	e.What = state(o.State())
-	e.Since, e.WaitingFor, e.NextAt, e.Cause = &o.AcceptedAt, o.WaitingFor, o.WaitingUntil, o.Cause
-	e.answer = answerUntil(o)
-	if e.NextAt != nil && e.answer != nil && e.answer.After(*e.NextAt) {
-		e.NextAt = e.answer
-	}
-	if o.Phase == node.Holding && node.Holds(n.ProvisionState) && n.ProvisionUpdatedAt != nil {
-		e.Since = n.ProvisionUpdatedAt
-	}
-	if s := Unattended(o, f); s != "" && pause(o, f.Run) == nil {
-		e.Trouble = append(e.Trouble, s)
-	}
-	if len(n.Owed) > 0 && !o.Kind.Spec().Undoes {
-		e.Trouble = append(e.Trouble, fmt.Sprintf("What earlier work left is still to be undone after it: %s%s", node.UndoList(n.Owed), text.Because(finding.Clean(n.OwedError))))
-	}
-	e.owner(o, f)
-	if !f.Covered && e.WaitingFor == "" {
-		e.WaitingFor = node.WaitsForConductor(o.Group, o.Driver)
-	}
-	e.interrupted = interrupted(o, f)
-	if e.ended = e.lostWorkflow(f.Run); e.ended {
+func (v *view) operation() {
+	o, n, run := v.o, v.n, v.f.Run
+	if o == nil {
 		return
 	}
-	p := pause(o, f.Run)
+	v.Since, v.NextAt, v.Cause, v.answer = &o.AcceptedAt, o.WaitingUntil, o.Cause, answerUntil(o)
+	if v.NextAt != nil && v.answer != nil && v.answer.After(*v.NextAt) {
+		v.NextAt = v.answer
+	}
+	if o.Phase == node.Holding && node.Holds(n.ProvisionState) && n.ProvisionUpdatedAt != nil {
+		v.Since = n.ProvisionUpdatedAt
+	}
+	v.interrupted = interrupted(o, v.f)
+	v.is(string(o.State()))
+	p := pause(o, run)
+	if p == nil {
+		v.unattended()
+	}
+	if len(n.Owed) > 0 && !o.Kind.Spec().Undoes {
+		v.find(finding.UndoAfter, finding.Params{"undo": node.UndoList(n.Owed), "error": finding.Clean(n.OwedError)})
+	}
+	v.owner()
+	v.waitsFor(o.WaitingFor)
+	if v.lostWorkflow(run); v.ended {
+		return
+	}
 	if p == nil && o.Blocked != node.BlockedMaintenance { // it was unpaused since the row was written
-		e.What = state(o.UnpausedState())
+		v.is(string(o.UnpausedState()))
 	}
 	switch {
 	case p != nil && !o.Ending():
-		e.What = state(node.PausedState)
-		e.paused(n, o, p)
+		v.paused(p)
 	case o.Ending():
-		e.ending(n, o)
+		v.ending()
 	case o.Undecided() != nil:
 		step := o.Undecided()
-		e.Trouble = append(e.Trouble, fmt.Sprintf("Step %s failed: %s", step.Name(), finding.Clean(step.LastError)))
-		e.Next, e.advises = "it fails unless somebody decides", true
-		e.canMend(n, o)
-		e.canDecide(o, step)
+		v.find(finding.StepFailed, finding.Params{"step": step.Name(), "error": finding.Clean(step.LastError)})
+		v.set(finding.FailsNext, nil)
+		v.advises = true
+		v.canMend(o)
+		v.canDecide(step)
 	default:
-		e.working(n, o, f)
+		v.working()
 	}
 }
 
-// name begins what is said of o: the state of its node, if that is known, and the operation.
-func (e *Explanation) name(n *node.Node, o *node.Operation) string {
-	words := fmt.Sprintf("operation %d (%s)", o.ID, o.Kind)
-	if e.inside {
-		return words
+// is says in which state the operation is.
+func (v *view) is(phase string) { v.what(finding.OperationIs, finding.Params{"phase": phase}) }
+
+// what says what the operation does.
+func (v *view) what(code finding.Code, p finding.Params) {
+	state := string(v.n.ProvisionState)
+	if w := v.o.LiveWait(); node.Waits(v.n.ProvisionState) && w != nil && w.For == node.WaitCommand {
+		state += " while its agent works" // Ironic's state does not say that the agent has called
 	}
-	state := string(n.ProvisionState)
-	if w := o.LiveWait(); node.Waits(n.ProvisionState) && w != nil && w.For == node.WaitCommand {
-		state += " while its agent works" // Ironic's state does not tell that the agent has called
-	}
-	return state + ", " + words
+	p["state"], p["operation"], p["kind"] = state, v.o.ID, string(v.o.Kind)
+	v.set(code, p)
 }
 
-// lostWorkflow explains an operation whose workflow is over or not known to Temporal,
-// and reports whether it is.
-func (e *Explanation) lostWorkflow(r *node.RunStatus) bool {
-	switch {
-	case r == nil || r.Open:
-		return false
-	case r.Known:
-		when := ""
+// waitsFor says what the operation waits for; words are what its row says.
+func (v *view) waitsFor(words string) {
+	if words == "" && !v.f.Covered {
+		words = node.WaitsForConductor(v.o.Group, v.o.Driver)
+	}
+	v.unset(finding.RoleWaits)
+	if words != "" {
+		v.find(finding.WaitsFor, finding.Params{"for": words})
+	}
+}
+
+// waitsNoMore says that what the operation waited for matters no more.
+func (v *view) waitsNoMore() {
+	v.unset(finding.RoleWaits)
+	v.NextAt = nil
+}
+
+// lostWorkflow explains an operation whose workflow is over or not known to Temporal.
+func (v *view) lostWorkflow(r *node.RunStatus) {
+	if r == nil || r.Open {
+		return
+	}
+	v.ended = true
+	v.waitsNoMore()
+	if r.Known {
+		p := finding.Params{"how": r.How}
 		if !r.ClosedAt.IsZero() {
-			when = " at " + text.Moment(r.ClosedAt)
+			p["at"] = text.Moment(r.ClosedAt)
 		}
-		e.Trouble = append(e.Trouble, fmt.Sprintf("Its workflow was %s%s: nobody works on it any more", r.How, when))
-		e.Next = "reconciliation ends it some seconds after its workflow has ended, and undoes what it left half done"
-		e.can(help.Action{Do: fault.RecoverNode})
-	default:
-		e.Trouble = append(e.Trouble, "Temporal does not know its workflow: nobody works on it")
-		speedup := LostSpeedup
-		e.Next, e.Speedup = LostNext, &speedup
-		e.can(help.Action{Do: fault.TakeNode})
+		v.find(finding.WorkflowClosed, p, help.Action{Do: fault.RecoverNode})
+		v.set(finding.ClosedNext, nil)
+		return
 	}
-	e.WaitingFor, e.NextAt = "", nil
-	return true
+	v.find(finding.WorkflowUnknown, nil, help.Action{Do: fault.TakeNode})
+	v.set(finding.LostNext, nil)
+	v.Speedup = &LostSpeedup
 }
 
 // LostNext is what happens next to an operation whose workflow Temporal does not know.
-const LostNext = "reconciliation ends it when Temporal has not known it for some seconds or, where very many are unknown at once, for ten minutes"
+func LostNext() string { return finding.Of(finding.LostNext, nil).Words(finding.Reader{}) }
 
 // LostSpeedup makes LostNext happen sooner.
 var LostSpeedup = help.Action{Do: fault.SayTemporalLost}
@@ -113,145 +127,155 @@ func pause(o *node.Operation, r *node.RunStatus) *node.Pause {
 }
 
 // paused explains an operation that somebody has paused in Temporal.
-func (e *Explanation) paused(n *node.Node, o *node.Operation, p *node.Pause) {
+func (v *view) paused(p *node.Pause) {
+	v.is(string(node.PausedState))
 	if !p.At.IsZero() {
-		e.Since = &p.At
+		v.Since = &p.At
 	}
 	effect := "no further step begins"
 	if p.What == node.PauseOfActivity {
 		effect = "its step was interrupted"
 	}
-	e.Trouble = append(e.Trouble, fmt.Sprintf("It is %s; %s, and its time limits stop meanwhile", p.Words(), effect))
-	e.WaitingFor, e.NextAt = "", nil
-	e.Next = e.next(n, o, o.CurrentStep()) + ", when somebody lets it go on"
-	if e.away == "" { // Temporal ends the pause
-		e.can(help.Action{Do: fault.UnpauseOperation, Operation: o.ID})
+	v.find(finding.PausedInTemporal, finding.Params{"pause": p.Words(), "effect": effect})
+	v.waitsNoMore()
+	v.next(v.step, "when somebody lets it go on")
+	if v.away == "" { // Temporal ends the pause
+		v.can(help.Action{Do: fault.UnpauseOperation, Operation: v.o.ID})
 	}
-	if step := o.Undecided(); step != nil {
-		e.canDecide(o, step)
+	if step := v.o.Undecided(); step != nil {
+		v.canDecide(step)
 	}
-	e.can(help.Action{Do: fault.CancelOperation, Operation: o.ID})
+	v.can(help.Action{Do: fault.CancelOperation, Operation: v.o.ID})
 }
 
 // working explains an operation that goes on or waits.
-func (e *Explanation) working(n *node.Node, o *node.Operation, f Facts) {
-	e.goesOn = true
-	if e.interrupted {
-		e.lostConductor(n, o, f)
+func (v *view) working() {
+	o, n := v.o, v.n
+	v.goesOn = true
+	if v.interrupted {
+		v.lostConductor()
 	}
-	if e.waits.Silent() && !e.interrupted {
-		e.What, e.Since = e.name(n, o)+" waits for its BMC, which is silent", cmp.Or(e.waits.UnreadSince, e.Since)
+	if v.waits.Silent() && !v.interrupted {
+		v.what(finding.SilentBMCAwaited, finding.Params{})
+		v.Since = cmp.Or(v.waits.UnreadSince, v.Since)
 	}
-	e.Now, e.Next = e.nowAndNext(n, o)
-	e.usual(n, o, f)
-	if step := o.CurrentStep(); step != nil && o.Blocked == node.BlockedDeaths {
-		e.Trouble = append(e.Trouble, finding.Clean(step.LastError))
-		e.Next, e.exact = "another try of step "+step.Name(), true
+	when := ""
+	if o.Blocked == node.BlockedNoConductor || v.interrupted && !v.f.Covered {
+		when = "as soon as such a conductor comes"
+		if fails := v.failsWithoutConductor(); fails != nil {
+			v.find(finding.FailsWithout, fails)
+		}
 	}
-	e.before(n, o, f)
-	e.undoWaits(n, o)
-	if o.Blocked == node.BlockedNoConductor || e.interrupted && !f.Covered {
-		e.Next += ", as soon as such a conductor comes"
-		e.Otherwise = e.failsWithoutConductor(o, text.Moment)
+	v.nowAndNext(when)
+	v.usual()
+	if v.step != nil && o.Blocked == node.BlockedDeaths {
+		v.find(finding.ConductorsDied, finding.Params{"error": finding.Clean(v.step.LastError)})
+		v.set(finding.TryNext, finding.Params{"step": v.step.Name()})
+		v.exact = true
 	}
-	e.can(help.Action{Do: fault.WatchOperation, Operation: o.ID})
-	if node.Can(n.ProvisionState, node.EventUnhold) || e.inside && o.Phase == node.Holding {
-		e.can(help.Action{Do: fault.UnholdNode})
+	v.before()
+	v.undoWaits()
+	v.can(help.Action{Do: fault.WatchOperation, Operation: o.ID})
+	if node.Can(n.ProvisionState, node.EventUnhold) {
+		v.can(help.Action{Do: fault.UnholdNode})
 	}
-	e.can(help.Action{Do: fault.CancelOperation, Operation: o.ID})
+	v.can(help.Action{Do: fault.CancelOperation, Operation: o.ID})
 }
 
-// before says, while o undoes what an earlier operation left, why that one failed and that it can be retried afterwards.
-func (e *Explanation) before(n *node.Node, o *node.Operation, f Facts) {
-	p := f.Previous
-	if p == nil || p.Outcome != node.Failed || !o.Kind.Spec().Undoes || !node.Fails(n.ProvisionState) || n.LastError == "" {
+// before says, while the operation undoes what an earlier one left, why that one failed and that it can be retried afterwards.
+func (v *view) before() {
+	p, n := v.f.Previous, v.n
+	if p == nil || p.Outcome != node.Failed || !v.o.Kind.Spec().Undoes || !node.Fails(n.ProvisionState) || n.LastError == "" {
 		return
 	}
-	e.Trouble = append(e.Trouble, fmt.Sprintf("Operation %d (%s) failed: %s", p.ID, p.Kind, finding.CleanOf(p, n.LastError)))
-	e.Next += fmt.Sprintf("; then operation %d (%s) can be retried", p.ID, p.Kind)
+	v.find(finding.EarlierFailed, finding.Params{"operation": p.ID, "kind": p.Kind, "error": finding.CleanOf(p, n.LastError)})
+	if next := v.of(finding.RoleNext); next != nil && next.Code == finding.EndNext {
+		next.Parameters["earlier"], next.Parameters["earlier kind"] = p.ID, p.Kind
+	}
 }
 
-// undoWaits says what to do about a BMC that gives no answer to the undo of o. The undo goes on by itself when the BMC answers, whatever
-// the operation has failed of.
-func (e *Explanation) undoWaits(n *node.Node, o *node.Operation) {
-	if !e.silent || o.Phase != node.Undoing && !o.Kind.Spec().Undoes {
+// undoWaits says what to do about a BMC that gives no answer to the undo of the operation. The undo goes on by itself when the BMC
+// answers, whatever the operation has failed of.
+func (v *view) undoWaits() {
+	if !v.silent || v.o.Phase != node.Undoing && !v.o.Kind.Spec().Undoes {
 		return
 	}
-	e.Cause, e.advises, e.goesOn = fault.BMCSilent, true, true
-	e.canMendMeanwhile(n, o, fault.BMCSilent)
+	v.Cause, v.advises, v.goesOn = fault.BMCSilent, true, true
+	v.canMendMeanwhile(fault.BMCSilent)
 }
 
 // ending explains an operation that was asked to end, or that undoes what it did.
-func (e *Explanation) ending(n *node.Node, o *node.Operation) {
+func (v *view) ending() {
+	o, undoing := v.o, v.o.Phase == node.Undoing
 	if o.Asked.Ends() {
-		e.Asked = string(o.Asked)
-		if o.AskedBy != "" {
-			e.Asked += " by " + o.AskedBy
+		p := finding.Params{"ask": string(o.Asked), "who": o.AskedBy, "reason": o.AskedReason}
+		if undoing {
+			v.Since = cmp.Or(o.AskedAt, v.Since)
+		} else { // what it does has been so since before
+			p["since"] = since(o.AskedAt)
 		}
-		e.Asked += text.Because(o.AskedReason)
-		if o.Phase == node.Undoing {
-			e.Since = cmp.Or(o.AskedAt, e.Since)
-		} else { // What is the state that it has had since before
-			e.Asked += text.Since(o.AskedAt, e.now)
-		}
+		v.find(finding.AskedToEnd, p)
 	}
-	if o.Phase != node.Undoing { // what it waited for matters no more
-		e.WaitingFor, e.NextAt = "", nil
+	if !undoing {
+		v.waitsNoMore()
 	}
-	e.Next = "it ends"
 	outcome := node.Cancelled
 	if o.Cause != "" {
 		outcome = node.Failed
-		e.What = fmt.Sprintf("%s failed: %s; undoing", e.name(n, o), finding.Clean(o.Error))
+		v.what(finding.OperationFailed, finding.Params{"error": finding.Clean(o.Error)})
 		if !o.Asked.Ends() {
-			e.Since = nil // it failed long after it was accepted
+			v.Since = nil // it failed long after it was accepted
 		}
 		for i := range o.Steps {
 			if s := &o.Steps[i]; s.State == node.StepFailed && s.EndedAt != nil {
-				e.Since = s.EndedAt
+				v.Since = s.EndedAt
 			}
 		}
 	}
+	next, aborted := finding.Params{}, o.Asked == node.AskAbort && !undoing
 	if left := node.UndoAtEnd(o, outcome); len(left) > 0 {
-		e.Next = "what it may have left half done is undone (" + node.UndoList(left) + "), then it ends"
+		next["undo"] = node.UndoList(left)
+	}
+	if aborted && v.step != nil && v.step.State == node.StepRunning {
+		next["step"] = v.step.Name()
 	}
 	switch {
 	case o.Asked == node.AskDelete:
-		e.Next += " and the node is given back"
+		next["then"] = "the node is given back"
 	case outcome == node.Failed && !o.Kind.Spec().Undoes:
-		e.Next += " and can be retried"
+		next["then"] = "can be retried"
 	}
-	aborted := o.Asked == node.AskAbort && o.Phase != node.Undoing
-	if s := o.CurrentStep(); aborted && s != nil && s.State == node.StepRunning {
-		e.Next = "step " + s.Name() + " ends, then " + e.Next
-	}
-	e.undoWaits(n, o)
-	e.can(help.Action{Do: fault.WatchOperation, Operation: o.ID})
+	v.set(finding.EndsAfter, next)
+	v.undoWaits()
+	v.can(help.Action{Do: fault.WatchOperation, Operation: o.ID})
 	if aborted {
-		e.can(help.Action{Do: fault.CancelOperation, Operation: o.ID})
+		v.can(help.Action{Do: fault.CancelOperation, Operation: o.ID})
 	}
 }
 
 // owner says who asked for the operation, and which conductor works on it.
-func (e *Explanation) owner(o *node.Operation, f Facts) {
+func (v *view) owner() {
 	var who []string
-	if o.RequestedBy != "" {
-		who = append(who, "asked for by "+o.RequestedBy)
+	if v.o.RequestedBy != "" {
+		who = append(who, "asked for by "+v.o.RequestedBy)
 	}
-	switch c := conductor(f.Fleet, o.Conductor); {
-	case f.Given != nil && !stepRuns(o):
-		who = append(who, fmt.Sprintf("with the conductors of driver %s since %s", o.Driver, text.Moment(*f.Given)))
-	case o.Conductor == "":
-	case f.Inside:
-		who = append(who, "on "+node.ConductorWords(o.Conductor))
-	case c == nil:
-		who = append(who, "last on "+node.ConductorWords(o.Conductor)+", which is not alive")
-	case !c.Alive:
-		who = append(who, fmt.Sprintf("last on %s, which is not alive (last heartbeat %s ago)", node.ConductorWords(c.Hostname), text.Duration(text.Ago(f.Now, c.HeartbeatAt))))
-	default:
-		who = append(who, fmt.Sprintf("on %s (last heartbeat %s ago)", node.ConductorWords(c.Hostname), text.Duration(text.Ago(f.Now, c.HeartbeatAt))))
+	if host := v.o.Conductor; host != "" {
+		on, heard := "on ", ", which is not alive"
+		c := conductor(v.f.Fleet, host)
+		if c != nil {
+			heard = fmt.Sprintf(" (last heartbeat %s ago)", text.Duration(text.Ago(v.f.Now, c.HeartbeatAt)))
+		}
+		switch {
+		case c == nil:
+			on = "last on "
+		case !c.Alive:
+			on, heard = "last on ", ", which is not alive"+heard
+		}
+		who = append(who, on+node.ConductorWords(host)+heard)
 	}
-	e.Who = strings.Join(who, ", ")
+	if who != nil {
+		v.find(finding.Owner, finding.Params{"who": strings.Join(who, ", ")})
+	}
 }
 
 // interruptedState is the state of an operation whose conductor has died in the middle of a step, until another one takes the step
@@ -260,24 +284,17 @@ const interruptedState = "interrupted"
 
 // interrupted reports whether o's step is recorded as running on a conductor that is not alive.
 func interrupted(o *node.Operation, f Facts) bool {
-	return !f.Inside && o.Conductor != "" && o.Blocked == node.NotBlocked && o.Phase == node.Running && stepRuns(o) && !alive(f.Fleet, o.Conductor)
+	return o.Conductor != "" && o.Blocked == node.NotBlocked && o.Phase == node.Running && stepRuns(o) && !alive(f.Fleet, o.Conductor)
 }
 
 // lostConductor says of an operation that is interrupted when its conductor gave the last sign of life, and who goes on with it.
-func (e *Explanation) lostConductor(n *node.Node, o *node.Operation, f Facts) {
-	step := o.CurrentStep()
-	e.What = fmt.Sprintf("%s is %s", e.name(n, o), interruptedState)
-	heard := node.ConductorWords(o.Conductor) + " is not alive"
-	if c := conductor(f.Fleet, o.Conductor); c != nil {
-		e.Since = &c.HeartbeatAt
-		heard = fmt.Sprintf("%s was heard of last at %s", node.ConductorWords(c.Hostname), text.Clock(c.HeartbeatAt, f.Now))
+func (v *view) lostConductor() {
+	v.is(interruptedState)
+	if c := conductor(v.f.Fleet, v.o.Conductor); c != nil {
+		v.Since = &c.HeartbeatAt
 	}
-	if f.Covered {
-		e.WaitingFor = "another conductor, which takes step " + step.Name() + " over within seconds"
-	}
-	e.handover = fmt.Sprintf("%s; step %s waits for %s", heard, step.Name(), e.WaitingFor)
-	if f.Covered {
-		e.handover = fmt.Sprintf("%s; another conductor takes step %s over within seconds", heard, step.Name())
+	if v.f.Covered {
+		v.set(finding.WaitsForTakeOver, finding.Params{"step": v.step.Name()})
 	}
 }
 
@@ -287,75 +304,42 @@ func stepRuns(o *node.Operation) bool {
 	return s != nil && s.State == node.StepRunning
 }
 
-// Unattended returns a sentence if nobody seems to attend to the open operation, because a part of
-// Temper is broken, and "" otherwise.
-func Unattended(o *node.Operation, f Facts) string {
+// unattended finds out whether a part of Temper is broken, so that the open operation does not go on.
+func (v *view) unattended() {
+	o, f := v.o, v.f
 	waits := f.Now.Sub(o.AcceptedAt)
 	if away := f.System.Away(); away != "" {
-		return away
+		v.find(finding.PartAway, finding.Params{"sentence": away})
+		return
+	}
+	if f.Foreign != "" {
+		v.find(finding.WorkflowIDTaken, finding.Params{"workflow": f.Foreign})
 	}
 	late := f.System.Unreconciled()
-	if f.Foreign != "" {
-		taken := fmt.Sprintf("The id of its workflow is taken by a workflow of somebody else (%s): reconciliation starts it under another id", f.Foreign)
-		return strings.TrimSuffix(taken+". "+late, ". ")
+	switch {
+	case late != "" && (f.Foreign != "" || f.System.Fleet.Age >= 0 || waits > node.TakenUpIn):
+		v.find(finding.Unreconciled, finding.Params{"sentence": late})
+	case f.Foreign == "" && o.NotTakenUp(f.Now):
+		v.find(finding.NotTakenUp, finding.Params{"age": waits.Round(time.Second)})
 	}
-	if late != "" && (f.System.Fleet.Age >= 0 || waits > node.TakenUpIn) {
-		return late
-	}
-	if o.NotTakenUp(f.Now) {
-		return fmt.Sprintf("No orchestrator has taken it up in %s: it begins when one does", text.Duration(waits.Round(time.Second)))
-	}
-	return ""
 }
 
-// nowAndNext returns which step of o goes on now, "" if none does, and what follows it.
-func (e *Explanation) nowAndNext(n *node.Node, o *node.Operation) (now, next string) {
-	step := o.CurrentStep()
-	if step == nil || e.interrupted || o.Blocked != node.NotBlocked || o.Paused && o.Phase == node.Waiting || step.State != node.StepRunning && step.State != node.StepWaiting {
-		return "", e.next(n, o, step)
+// nowAndNext says which step goes on now, if one does, and what follows it. when is when that comes; "" = by itself.
+func (v *view) nowAndNext(when string) {
+	o, step := v.o, v.step
+	if step == nil || v.interrupted || o.Blocked != node.NotBlocked || o.Paused && o.Phase == node.Waiting || step.State != node.StepRunning && step.State != node.StepWaiting {
+		v.next(step, when)
+		return
 	}
-	var after *node.Step
-	past := false // the current step; a workflow does not know the index of a step
-	for i := range o.Steps {
-		s := &o.Steps[i]
-		if past && !s.Over() {
-			after = s
-			break
-		}
-		past = past || s == step
-	}
-	return stepWords(step), e.next(n, o, after)
+	v.find(finding.StepNow, finding.Params{"step": step.Name(), "tries": finding.Tries(step)})
+	v.next(o.StepAfter(step), when)
 }
 
 // next says that step begins next or, if it is nil, that the operation ends, and how the node is then.
-func (e *Explanation) next(n *node.Node, o *node.Operation, step *node.Step) string {
-	target := n.EndsIn(o.Kind)
-	switch {
-	case step != nil:
-		return stepWords(step)
-	case target == "" || e.inside: // a workflow does not know all of the node
-		return "the operation ends"
+func (v *view) next(step *node.Step, when string) {
+	if step != nil {
+		v.set(finding.StepNext, finding.Params{"step": step.Name(), "tries": finding.Tries(step), "when": when})
+		return
 	}
-	return "the operation ends, and the node is " + string(target)
-}
-
-// stepWords names a step that is not over, with its errors.
-func stepWords(step *node.Step) string {
-	switch {
-	case step.LastError == "":
-		return "step " + step.Name()
-	case step.Attempts == 0:
-		return fmt.Sprintf("step %s (last error: %s)", step.Name(), finding.Clean(step.LastError))
-	}
-	return fmt.Sprintf("step %s (begun %s, last error: %s)", step.Name(), times(step.Attempts), finding.Clean(step.LastError))
-}
-
-func times(n int) string {
-	switch n {
-	case 1:
-		return "once"
-	case 2:
-		return "twice"
-	}
-	return fmt.Sprintf("%d times", n)
+	v.set(finding.EndNext, finding.Params{"state": string(v.n.EndsIn(v.o.Kind)), "when": when})
 }

@@ -1,11 +1,11 @@
 package explain
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/finding"
 	"go.temper.dev/temper/internal/help"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/internal/text"
@@ -17,22 +17,32 @@ var ofReach = []fault.Do{fault.SetPassword, fault.SetAddress, fault.TrustBMC}
 // ofImage are the remedies that change what is deployed, or to which disk, with what shows the disks.
 var ofImage = []fault.Do{fault.SetImage, fault.SetDigest, fault.SetFormat, fault.SetRootDevice, fault.ShowInventory}
 
-// mended says that somebody has done such a remedy since something failed, nil = it is not known when; "" if nobody has.
-func mended(do fault.Do, n *node.Node, failed *time.Time, now time.Time) string {
+// mendBy replaces what the table of codes advises.
+func (v *view) mendBy(code finding.Code, p finding.Params) {
+	f := finding.Of(code, p)
+	v.remedy = &f
+}
+
+// mended reports whether somebody has done such a remedy since something failed, and then advises to retry.
+func (v *view) mended(do fault.Do, failed *time.Time) bool {
+	n := v.n
 	switch {
 	case failed == nil:
-	case slices.Contains(ofReach, do) && newer(n.ReachedSince, failed):
-		return fmt.Sprintf("How the BMC is reached was changed at %s, after that failure, so retry", text.Clock(*n.ReachedSince, now))
-	case slices.Contains(ofImage, do) && newer(n.PreparedSince, failed):
-		return fmt.Sprintf("What is deployed, or to which disk, was changed at %s, after that failure, so retry", text.Clock(*n.PreparedSince, now))
+		return false
+	case slices.Contains(ofReach, do) && finding.Newer(n.ReachedSince, failed):
+		v.mendBy(finding.RetryReachChanged, finding.Params{"at": n.ReachedSince})
+	case slices.Contains(ofImage, do) && finding.Newer(n.PreparedSince, failed):
+		v.mendBy(finding.RetryImageChanged, finding.Params{"at": n.PreparedSince})
+	default:
+		return false
 	}
-	return ""
+	return true
 }
 
 // causeOf returns what is to be mended before o, which holds or has ended, is done again: its cause or, if somebody has ended it and
-// the BMC of n is silent, that.
-func (e *Explanation) causeOf(o *node.Operation) fault.Code {
-	if e.silent && (o.Cause == fault.CancelledByPerson || o.Cause == fault.AbortedByPerson || o.Cause == fault.EndedByForce) {
+// the BMC is silent, that.
+func (v *view) causeOf(o *node.Operation) fault.Code {
+	if v.silent && (o.Cause == fault.CancelledByPerson || o.Cause == fault.AbortedByPerson || o.Cause == fault.EndedByForce) {
 		return fault.BMCSilent
 	}
 	return o.Cause
@@ -40,50 +50,59 @@ func (e *Explanation) causeOf(o *node.Operation) fault.Code {
 
 // canMend adds what mends the cause of o, which holds or has ended, unless somebody has done it since. If somebody has ended o
 // because a step took unusually long, that is what is to be mended.
-func (e *Explanation) canMend(n *node.Node, o *node.Operation) {
-	causes, failed := []fault.Code{e.causeOf(o)}, o.EndedAt
+func (v *view) canMend(o *node.Operation) {
+	causes, failed := []fault.Code{v.causeOf(o)}, o.EndedAt
 	for i := range o.Steps {
 		switch s := &o.Steps[i]; {
 		case s.State == node.StepFailed && s.EndedAt != nil:
 			failed = s.EndedAt
 		case s.State == node.StepCancelled && s.LastError == "" && s.Cause != "":
 			causes = append(causes, s.Cause)
-			e.Trouble = append(e.Trouble, fmt.Sprintf("When it was ended, step %s took unusually long: %s", s.Name(), text.Clause(s.Cause.Meaning())))
-			e.remedy = text.Clause(s.Cause.Row().Advice())
+			v.find(finding.EndedBecauseLate, finding.Params{"step": s.Name(), "meaning": text.Clause(s.Cause.Meaning())})
+			v.mendBy(finding.AsAdvised, finding.Params{"advice": text.Clause(s.Cause.Row().Advice())})
 		}
 	}
 	for _, cause := range causes {
-		if cause == fault.NoConductor && !e.uncovered {
-			e.remedy = "A conductor covers the node now, so retry"
+		if cause == fault.NoConductor && v.f.Covered {
+			v.mendBy(finding.RetryCovered, nil)
 			continue
 		}
-		for _, a := range help.Remedies(n, o.Driver, cause) {
-			do := a.Do
-			if since := mended(do, n, failed, e.now); since != "" {
-				e.remedy = since
-				continue
+		for _, a := range help.Remedies(v.n, o.Driver, cause) {
+			switch {
+			case v.mended(a.Do, failed):
+			case a.Do == fault.ShowInventory && v.f.Hardware == nil:
+				v.find(finding.NeverInspected, nil)
+			default:
+				if slices.Contains(ofReach, a.Do) {
+					v.remedy = nil
+				}
+				v.can(a)
 			}
-			if do == fault.ShowInventory && !e.inspected {
-				e.Notes = append(e.Notes, "It was never inspected, so Temper does not know its disks and their serial numbers: its BMC or its firmware's setup shows them")
-				continue
-			}
-			if slices.Contains(ofReach, do) {
-				e.remedy = ""
-			}
-			e.can(a)
 		}
 	}
 }
 
-// canMendMeanwhile adds what helps with a cause that keeps o waiting.
-func (e *Explanation) canMendMeanwhile(n *node.Node, o *node.Operation, cause fault.Code) {
-	for _, a := range help.RemediesMeanwhile(n, o.Driver, cause) {
-		e.can(a)
+// canMendMeanwhile adds what helps with a cause that keeps the operation waiting.
+func (v *view) canMendMeanwhile(cause fault.Code) {
+	for _, a := range help.RemediesMeanwhile(v.n, v.o.Driver, cause) {
+		v.can(a)
 	}
 }
 
-// canMendLate adds what helps with a cause for which o takes unusually long.
-func (e *Explanation) canMendLate(n *node.Node, o *node.Operation, cause fault.Code) {
-	e.canMendMeanwhile(n, o, cause)
-	e.can(help.Action{Do: fault.CancelOperation, Operation: o.ID}) // what mends the cause can be done when it has ended
+// canMendLate adds what helps with a cause for which the operation takes unusually long.
+func (v *view) canMendLate(cause fault.Code) {
+	v.canMendMeanwhile(cause)
+	v.can(help.Action{Do: fault.CancelOperation, Operation: v.o.ID}) // what mends the cause can be done when it has ended
+}
+
+// canDecide adds the decisions that the failed step allows. The operation's workflow takes them, so without Temporal or an orchestrator
+// they would be refused.
+func (v *view) canDecide(step *node.Step) {
+	if v.away != "" {
+		v.find(finding.DecisionLater, finding.Params{"away": v.away}, help.Action{Do: fault.ShowStatus})
+		return
+	}
+	for _, a := range step.Choices() {
+		v.can(help.Action{Do: fault.Decide, Operation: v.o.ID, Decision: a})
+	}
 }

@@ -184,7 +184,7 @@ func TestAWrongPasswordIsToldOnce(t *testing.T) {
 	e := Node(n, Facts{Now: time.Now(), Covered: true, Previous: deploy, Undo: failed(8, node.KindUndo, fault.BMCWrongPassword)})
 	words := e.Paragraph(nil)
 	require.Equal(t, 1, strings.Count(words, "401"), words)
-	require.Contains(t, words, "The hardware refused the undo of earlier work: power off. The undo is tried again only when somebody retries it")
+	require.Contains(t, words, "The hardware refused the undo of earlier work: power off. It is tried again when somebody retries it")
 	e = Node(n, Facts{Now: time.Now(), Covered: true, Previous: deploy, Undo: failed(8, node.KindUndo, fault.BMCRefuses)})
 	require.Contains(t, e.Paragraph(nil), "refused the undo of earlier work: power off ("+n.OwedError+")", "another cause is told")
 }

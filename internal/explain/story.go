@@ -17,7 +17,8 @@ type Story struct {
 	Until    *time.Time // when it ends at the latest, or when somebody gives up; nil = not known
 	Wait     *StepWait  // what the running step waits for; nil = not known
 
-	running bool // it is about a step that runs
+	running bool   // it is about a step that runs
+	usually string // how long that step usually takes; "" = not known
 }
 
 // covers reports whether the story says what the operation waits for, so that nobody has to say it again.
@@ -39,41 +40,54 @@ func (s *Story) addFailure(step *node.Step) {
 	}
 }
 
-// tell makes the story of n out of what is explained already.
-func (e *Explanation) tell(n *node.Node) {
-	e.Story = Story{Sentence: e.What, Since: e.Since, Until: e.NextAt}
-	o := n.Operation
-	if o == nil || e.ended {
+// tell makes the story out of what was found.
+func (v *view) tell() {
+	o, step, usually := v.o, v.step, v.Story.usually
+	v.Story = Story{Sentence: v.What, Since: v.Since, Until: v.NextAt}
+	if o == nil || v.ended {
 		return
 	}
-	step := o.CurrentStep()
-	defer func() {
-		if e.Story.running && o.Phase != node.Undoing && !o.LiveWait().Silent() { // which says why, too
-			e.Story.addFailure(step)
-		}
-	}()
-	if e.interrupted && e.handover != "" {
-		e.Story.Sentence = e.handover
+	if v.interrupted {
+		v.Story.Sentence = v.lost()
 		return
 	}
-	switch w := Wait(o, Beside{Node: n, Fleet: e.fleet, away: e.away}, e.now); {
+	switch w := Wait(o, Beside{Node: v.n, Fleet: v.f.Fleet, System: v.f.System}, v.f.Now); {
 	case w != nil:
 		what := "the undo"
 		if o.Phase != node.Undoing {
 			what = "step " + step.Name()
 		}
-		e.Story = Story{Sentence: what + ": " + w.Sentence, Since: w.Since, Until: w.Until, Wait: w, running: true}
+		v.Story = Story{Sentence: what + ": " + w.Sentence, Since: w.Since, Until: w.Until, Wait: w, running: true, usually: usually}
 	case o.TemporalPause != nil:
 	case o.Phase == node.Holding && o.Undecided() != nil && !o.Ending():
 		failed := o.Undecided()
-		e.Story.Sentence = fmt.Sprintf("step %s failed: %s; it waits for %s", failed.Name(), finding.Clean(failed.LastError), o.WaitingFor)
+		v.Story.Sentence = fmt.Sprintf("step %s failed: %s; it waits for %s", failed.Name(), finding.Clean(failed.LastError), o.WaitingFor)
+	case o.Blocked == node.BlockedMaintenance:
+		v.Story.Sentence, v.Story.Since = "it is "+node.PausedForMaintenance+text.Since(o.BlockedAt, v.f.Now), o.BlockedAt
 	case o.Blocked != node.NotBlocked:
-		fails := e.failsWithoutConductor(o, func(t time.Time) string { return text.Clock(t, e.now) })
-		e.Story.Sentence, e.Story.Since = "it waits for "+o.WaitingFor+text.Since(o.BlockedAt, e.now)+otherwise(fails), o.BlockedAt
-		if o.Blocked == node.BlockedMaintenance {
-			e.Story.Sentence = "it is " + node.PausedForMaintenance + text.Since(o.BlockedAt, e.now)
+		fails := ""
+		if p := v.failsWithoutConductor(); p != nil {
+			p["at"] = v.clock(*o.WaitingUntil)
+			fails = finding.Of(finding.FailsWithout, p).Words(v.reader())
 		}
+		v.Story.Sentence, v.Story.Since = "it waits for "+o.WaitingFor+text.Since(o.BlockedAt, v.f.Now)+otherwise(fails), o.BlockedAt
 	case o.Phase == node.Running && step != nil && step.State == node.StepRunning:
-		e.Story = Story{Sentence: fmt.Sprintf("step %s runs%s", step.Name(), text.Since(step.StartedAt, e.now)), Since: step.StartedAt, running: true}
+		v.Story = Story{Sentence: fmt.Sprintf("step %s runs%s", step.Name(), text.Since(step.StartedAt, v.f.Now)), Since: step.StartedAt, running: true, usually: usually}
 	}
+	if v.Story.running && o.Phase != node.Undoing && !o.LiveWait().Silent() { // which says why, too
+		v.Story.addFailure(step)
+	}
+}
+
+// lost says of an operation that is interrupted since when its conductor is silent, and who goes on.
+func (v *view) lost() string {
+	who := node.ConductorWords(v.o.Conductor)
+	heard := who + " is not alive"
+	if c := conductor(v.f.Fleet, v.o.Conductor); c != nil {
+		heard = fmt.Sprintf("%s sent its last heartbeat at %s", who, v.clock(c.HeartbeatAt))
+	}
+	if v.f.Covered {
+		return fmt.Sprintf("%s; another conductor takes step %s over within seconds", heard, v.step.Name())
+	}
+	return fmt.Sprintf("%s; step %s waits for %s", heard, v.step.Name(), v.WaitingFor)
 }

@@ -7,10 +7,16 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"go.temper.dev/temper/internal/explain"
+	"go.temper.dev/temper/internal/finding"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/internal/status"
 	"go.temper.dev/temper/internal/testenv"
 )
+
+// said has the words about w for who reads them at now.
+func said(w *node.Wait, now time.Time) string {
+	return finding.All(finding.Wait(w, nil, finding.Watch{}), finding.Reader{Now: now})
+}
 
 func TestEveryWaitHasItsWords(t *testing.T) {
 	at := time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -18,8 +24,8 @@ func TestEveryWaitHasItsWords(t *testing.T) {
 	seen := map[string]node.WaitFor{}
 	for _, name := range testenv.Constants(t, "../node/wait.go", "WaitFor") {
 		f := node.WaitFor(name)
-		words := explain.WaitSentence(&node.Wait{For: f, Subject: "it", Since: at, Until: &until, Seen: "so", SeenAt: &at}, nil, func(time.Time) string { return "T" })
-		require.Regexp(t, `.+; (gives up|ends) at T( at the latest)?$`, words)
+		words := said(&node.Wait{For: f, Subject: "it", Since: at, Until: &until, Seen: "so", SeenAt: &at}, at)
+		require.Regexp(t, `.+; (gives up|ends) at 03:05:05Z( at the latest)?$`, words)
 		require.NotContains(t, words, "%!", f)
 		require.Empty(t, seen[words], "%s has the words of %s", f, seen[words])
 		seen[words] = f
@@ -81,12 +87,12 @@ func TestProgressHasARateAndAnEnd(t *testing.T) {
 	look(10*time.Second, 0.25, 480e6)
 	look(20*time.Second, 0.5, 960e6)
 	require.Equal(t, at.Add(40*time.Second), w.EndsAt().Round(time.Second))
-	require.Equal(t, "deploy.write_image was sent to the agent at 03:04:05; the agent has done 50 %, 48 MB/s; ends about 03:04:45",
-		explain.WaitSentence(w, nil, func(t time.Time) string { return t.Round(time.Second).Format("15:04:05") }))
+	require.Equal(t, "deploy.write_image was sent to the agent at 03:04:05Z; the agent has done 50 %, 48 MB/s; ends about 03:04:45Z",
+		said(w, at))
 	w.Missed("no route.", at.Add(25*time.Second))
 	w.Missed("no route.", at.Add(30*time.Second))
-	require.Equal(t, "deploy.write_image was sent to the agent at 03:04:05; at 03:04:25 the agent had done 50 %; the agent has not answered since 03:04:30 (no route)",
-		explain.WaitSentence(w, nil, func(t time.Time) string { return t.Format("15:04:05") }))
+	require.Equal(t, "deploy.write_image was sent to the agent at 03:04:05Z; at 03:04:25Z the agent had done 50 %; the agent has not answered since 03:04:30Z (no route)",
+		said(w, at))
 	look(40*time.Second, 0.1, 100e6)
 	require.Nil(t, w.EndsAt())
 	require.Zero(t, w.Rate)
@@ -128,7 +134,7 @@ func TestThePowerWords(t *testing.T) {
 		"the clocks differ":      {node.Node{PowerState: node.PowerOn, PowerReadAt: ago(-time.Second)}, "power on, read 0s ago", "on 0s"},
 		"unknown, and off asked": {node.Node{TargetPowerState: node.SoftPowerOff}, "unknown, never read; wanted: power off", "unknown, wanted off"},
 	} {
-		v := explain.Power(&c.node, now)
+		v := finding.Power(&c.node, now)
 		require.Equal(t, c.text, v.Text, name)
 		require.Equal(t, c.short, v.Short, name)
 	}

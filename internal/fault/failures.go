@@ -57,12 +57,12 @@ const (
 var ofFailures = []CodeRow{
 	{
 		Code: BMCSilent, Can: []Do{ProbeBMC, SetAddress}, Kind: Unreachable, Cause: true, Reach: true, Meaning: "The BMC does not answer.",
-		Do:     "Check that the BMC has power and network, and that its address in driver_info is right: temper bmc probe asks it directly, from the machine where it runs. A BMC that hangs often needs a cold reset, or the server has to be without mains power for a minute. An operation that still waits for the BMC goes on by itself when it answers; retry one that has failed or holds.",
+		Do:     "Check the BMC's power, network and address in driver_info; if it hangs, it needs a cold reset. An operation that waits for it goes on by itself.",
 		Fields: []string{"driver_info/redfish_address", "driver_info/ipmi_address"},
 	},
 	{
 		Code: BMCWrongPassword, Can: []Do{SetPassword}, Kind: Denied, Cause: true, Reach: true, Meaning: "The BMC refuses the user name or the password.",
-		Do:     "Set the right password, then retry. Temper does not try a refused password again for a minute, unless it is changed, so that the BMC does not lock the account. If the account is locked, unlock it at the BMC.",
+		Do:     "Set the right password, then retry; if the account is locked, unlock it at the BMC. Temper tries a refused password again only after a minute.",
 		Fields: []string{"driver_info/redfish_username", "driver_info/redfish_password"},
 	},
 	{
@@ -95,19 +95,19 @@ var ofFailures = []CodeRow{
 	},
 	{
 		Code: PowerUnchanged, Kind: Unreachable, Cause: true, Meaning: "A power request had no effect: the power state did not change in time.",
-		Do: "If the error says that the BMC has not answered the request, reset the BMC. Else look at the server and at the BMC's log: the request may have been lost, a power supply may have failed, or the server takes longer than power_timeout.", Then: thenRetry, Fields: []string{"power_state"},
+		Do: "If the error says that the BMC has not answered the request, reset the BMC. Else look at the power supplies, the BMC's log, and power_timeout.", Then: thenRetry, Fields: []string{"power_state"},
 	},
 	{
 		Code: PowerLost, Kind: Unreachable, Cause: true, Meaning: "The server's power changed although nobody asked Temper for that.",
-		Do: "Find out who or what switched it: a person, another program that uses the BMC, a power policy of the BMC, or a failed power supply.", Then: thenRetry, Fields: []string{"power_state"},
+		Do: "Find out who or what switched it: a person, another program, a power policy of the BMC, or a failed power supply.", Then: thenRetry, Fields: []string{"power_state"},
 	},
 	{
 		Code: ServerNotBooting, Kind: Refused, Cause: true, Meaning: "The BMC shows the server on, but the server does not begin to boot, also after it was switched off and on again.",
-		Do: "Look at the server's console and at the BMC's log. Often the server needs to be without power for a minute. If testing its memory takes longer than boot_progress_timeout, raise that setting.", Then: thenRetry, Fields: []string{"power_state"},
+		Do: "Look at the server's console and the BMC's log; often the server needs a minute without power. If its memory test takes long, raise boot_progress_timeout.", Then: thenRetry, Fields: []string{"power_state"},
 	},
 	{
 		Code: HardwareUnhealthy, Can: []Do{ShowHealth}, Kind: Refused, Cause: true, Meaning: "The BMC says that the health of the server is critical.",
-		Do: "Look at which parts are wrong, and replace or mend them. The health is read again every health_interval. With unhealthy_nodes set to withheld the node is offered to nobody until it is better.",
+		Do: "Replace or mend the parts that are wrong. If unhealthy_nodes is withheld, the node is offered again when the BMC says something better.",
 	},
 	{
 		Code: BootDeviceRefused, Kind: Refused, Cause: true, Meaning: "The BMC does not take the boot device.",
@@ -120,13 +120,13 @@ var ofFailures = []CodeRow{
 	},
 	{
 		Code: VirtualMediaRefused, Kind: Refused, Cause: true, Meaning: "The BMC does not take the virtual medium.",
-		Do: "Check that the BMC can fetch the URL of the boot ISO from its own network, that its virtual media are licensed and enabled, and that nobody else has a medium inserted.", Then: thenRetry,
+		Do: "Check that the BMC reaches the URL of the boot ISO, and that its virtual media are licensed and enabled. Eject a medium of somebody else.", Then: thenRetry,
 		Fields: []string{"driver_info/deploy_iso"},
 	},
 
 	{
 		Code: AgentNeverCalled, Can: []Do{ShowConsole, ShowPorts}, Kind: Unreachable, Cause: true, Meaning: "The server was booted, and the agent did not call in time.",
-		Do: "Look at the server's console: does it boot the ramdisk, does the ramdisk get an address, and can it reach the API? Check deploy_iso and that the node has a port with the MAC address of the server.", Then: thenRetry,
+		Do: "Look at the server's console: the ramdisk must boot, get an address and reach the API. Check deploy_iso and the MAC address of the node's port.", Then: thenRetry,
 		Fields: []string{"driver_info/deploy_iso"},
 	},
 	{
@@ -169,7 +169,7 @@ var ofFailures = []CodeRow{
 	},
 	{
 		Code: ImageUnreachable, Can: []Do{SetImage}, Kind: Refused, Cause: true, Meaning: "The image or its checksum file can't be fetched.",
-		Do: "Fetch the URL from the network of the servers: does the image server run, is the path right, does it ask for a password? Set image_source if it is wrong.", Then: thenRetry,
+		Do: "Fetch the URL from the network of the servers: the image server must run, and need no password. Set image_source if the path is wrong.", Then: thenRetry,
 		Fields: []string{"instance_info/image_source", "instance_info/image_checksum"},
 	},
 	{
@@ -232,7 +232,7 @@ var ofFailures = []CodeRow{
 	},
 	{
 		Code: WorkflowTerminated, Kind: Refused, Cause: true, Meaning: "Somebody terminated the operation's workflow in Temporal, or it ended there in another way before the operation did.",
-		Do: "Temporal shows who terminated it and why. What was half done is undone by reconciliation. To end an operation, cancel it instead: then what is half done is undone at once. Retry if the work is still wanted.",
+		Do: "Temporal shows who terminated it, and reconciliation undoes what is half done; retry if the work is still wanted. To end an operation, cancel it instead.",
 	},
 	{
 		Code: WorkflowTimedOut, Kind: Refused, Cause: true, Meaning: "The operation's workflow timed out in Temporal.",
@@ -253,6 +253,6 @@ var ofFailures = []CodeRow{
 	},
 	{
 		Code: EndedByForce, Kind: Refused, Cause: true, Meaning: "Somebody took the node from the operation by force.",
-		Do: "The node's history says who and why. What was half done is undone by reconciliation. Retry the operation if the work is still wanted.",
+		Do: "The node's history says who and why, and reconciliation undoes what is half done. Retry the operation if the work is still wanted.",
 	},
 }

@@ -58,7 +58,7 @@ const (
 var ofRequests = []CodeRow{
 	{
 		Code: InternalError, Kind: Internal, Cause: true, Meaning: "Something is wrong inside Temper. Its log says what.",
-		Do: "Look in the log of the process that answered, or of the conductor that the operation names, for the same time. Report what it says. A retry may succeed.",
+		Do: "Look for the same time in the log of the process that answered, or of the conductor that the operation names. Report what it says.",
 	},
 	{
 		Code: InvalidRequest, Kind: Invalid, Meaning: "The request is wrong.",
@@ -213,14 +213,14 @@ var ofRequests = []CodeRow{
 	},
 	{
 		Code: TemporalUnavailable, Kind: Unavailable, Cause: true, Meaning: "Temporal is away, or the workflow did not answer in time.",
-		Do: "Bring Temporal back. What was accepted is in the database, and goes on by itself afterwards. Don't recover nodes by force meanwhile.",
+		Do: "Bring Temporal back: what was accepted is in the database, and goes on by itself afterwards. Don't recover nodes by force meanwhile.",
 	},
 	{
 		Code: DecisionUnconfirmed, Kind: Unavailable, Meaning: "Temporal has not confirmed the decision in time. The step is held as before until the decision is taken, which may still happen when Temporal answers again.",
-		Do: "Bring Temporal back, then look at the operation: it tells whether the decision was taken. If it was not, decide again. The same decision, sent twice, is taken once.",
+		Do: "Bring Temporal back, then look whether the operation shows the decision. If it does not, decide again: the same decision, sent twice, is taken once.",
 	},
 	{
-		Code: WorkflowEnded, Kind: Unavailable, Meaning: "The workflow of the operation has ended, so that nobody takes a decision. Reconciliation ends the operation within seconds. Then it can be retried.",
+		Code: WorkflowEnded, Kind: Unavailable, Meaning: "The workflow of the operation has ended, so that nothing takes a decision. Reconciliation ends the operation within seconds.",
 		Do: "Wait some seconds, then retry the operation.",
 	},
 	{
@@ -253,7 +253,7 @@ var ofRequests = []CodeRow{
 	},
 	{
 		Code: UnknownOutcome, Kind: OutcomeUnknown, Cause: true, Meaning: "A request was sent, and it is not known whether it was carried out.",
-		Do: "Look at the server. Temper sends such a request only once, and can't read whether it had its effect. If it is to be sent again, retry.",
+		Do: "Look at the server: Temper sends such a request only once, and can't read whether it had its effect. If it has to be sent again, retry.",
 	},
 	{
 		Code: OperationNotEnded, Kind: OutcomeUnknown, Meaning: "The request was accepted, and its operation has not ended within the time for an answer. The operation goes on.",

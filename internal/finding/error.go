@@ -1,7 +1,7 @@
-// Package finding is the table of what Temper tells people: each finding has a code, and the words for it stand here once.
 package finding
 
 import (
+	"fmt"
 	"regexp"
 
 	"go.temper.dev/temper/internal/node"
@@ -42,4 +42,26 @@ func cancelled(o *node.Operation) string {
 // OperationError returns why o has not succeeded, in Temper's words; "" if it has, or has not ended.
 func OperationError(o *node.Operation) string {
 	return aborted.ReplaceAllLiteralString(o.Error, cancelled(o))
+}
+
+// Tries says how often a step was begun, and its last error; "" = it has none.
+func Tries(step *node.Step) string {
+	err := Clean(step.LastError)
+	switch {
+	case err == "":
+		return ""
+	case step.Attempts == 0:
+		return "last error: " + err
+	}
+	return fmt.Sprintf("begun %s, last error: %s", times(step.Attempts), err)
+}
+
+func times(n int) string {
+	switch n {
+	case 1:
+		return "once"
+	case 2:
+		return "twice"
+	}
+	return fmt.Sprintf("%d times", n)
 }

@@ -207,6 +207,18 @@ func (o *Operation) EndSteps(outcome Outcome, at time.Time) {
 	}
 }
 
+// StepAfter returns the next step after step, one of o's, that is not over; nil = there is none.
+func (o *Operation) StepAfter(step *Step) *Step {
+	past := false
+	for i := range o.Steps {
+		if s := &o.Steps[i]; past && !s.Over() {
+			return s
+		}
+		past = past || &o.Steps[i] == step
+	}
+	return nil
+}
+
 // CurrentStep returns the first step that is not over; nil if all are.
 func (o *Operation) CurrentStep() *Step {
 	for i := range o.Steps {

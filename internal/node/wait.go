@@ -195,6 +195,11 @@ const longestEnd = 7 * 24 * time.Hour
 // stillAfter is how long looks have to show nothing new until a speed is told no more: smoothed, it falls to zero only slowly.
 const stillAfter = 30 * time.Second
 
+// StillCalls reports whether a has called since it gave w no answer for the first time. Neither has to be there.
+func (w *Wait) StillCalls(a *Agent) bool {
+	return w != nil && w.Unread != "" && w.UnreadSince != nil && a != nil && a.LastHeartbeatAt != nil && a.LastHeartbeatAt.After(*w.UnreadSince)
+}
+
 // StandsStill reports whether the last look has shown no more than those of a while before it, so that no speed is true.
 func (w *Wait) StandsStill() bool {
 	return w.AdvancedAt != nil && w.SeenAt != nil && w.SeenAt.Sub(*w.AdvancedAt) >= stillAfter

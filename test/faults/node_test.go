@@ -90,7 +90,7 @@ type why struct {
 func (n *node) why() (w why, text string) {
 	n.t.Helper()
 	require.NoError(n.t, n.l.Call(n.t.Context(), http.MethodGet, "/temper/v1/nodes/"+n.uuid+"/why", nil, &w))
-	code, text := n.l.run(n.t, "temper node why "+n.name)
+	code, text := n.l.run(n.t, "temper node why --long "+n.name)
 	require.Zero(n.t, code, text)
 	return w, strings.TrimSuffix(text, "\n")
 }

@@ -1,4 +1,4 @@
-package explain
+package finding
 
 import (
 	"fmt"
@@ -26,6 +26,6 @@ func Released(o *node.Operation, outcome node.Outcome, n *node.Node) []string {
 		holder = fmt.Sprintf("operation %d (%s) holds it", h.ID, h.Kind)
 	}
 	return []string{
-		fmt.Sprintf("operation %d (%s): %s", o.ID, o.Kind, outcome), undo, fmt.Sprintf("node %s: %s, %s", label(n), n.ProvisionState, holder),
+		fmt.Sprintf("operation %d (%s): %s", o.ID, o.Kind, outcome), undo, fmt.Sprintf("node %s: %s, %s", Label(n), n.ProvisionState, holder),
 	}
 }

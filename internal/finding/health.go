@@ -1,42 +1,18 @@
-package explain
+package finding
 
 import (
 	"fmt"
 	"slices"
 	"strings"
 
-	"go.temper.dev/temper/internal/fault"
-	"go.temper.dev/temper/internal/finding"
-	"go.temper.dev/temper/internal/help"
 	"go.temper.dev/temper/internal/node"
-	"go.temper.dev/temper/internal/text"
 )
 
 // maxHealthReasons is how many reasons a sentence names.
 const maxHealthReasons = 3
 
-// health says that the health of the node is critical, and whether it is offered nevertheless.
-func (e *Explanation) health(n *node.Node, f Facts) {
-	if f.Health.Status != node.HealthCritical {
-		return
-	}
-	trouble := fmt.Sprintf("Its health is critical%s: %s", text.Since(f.Health.Since, f.Now), healthReasons(f.Health.Reasons))
-	if n.ProvisionState == node.Available {
-		if f.Withheld {
-			trouble += ". It is offered to nobody until its BMC says something better (unhealthy_nodes)"
-		} else {
-			trouble += ". It is offered all the same (unhealthy_nodes)"
-		}
-	}
-	e.Trouble = append(e.Trouble, trouble)
-	e.can(help.Action{Do: fault.ShowHealth})
-	if e.Cause == "" {
-		e.Cause, e.advises = fault.HardwareUnhealthy, true
-	}
-}
-
-// healthReasons names the parts that are wrong, those in critical health if there are any.
-func healthReasons(all []node.HealthReason) string {
+// HealthReasons names the parts that are wrong, those in critical health if there are any.
+func HealthReasons(all []node.HealthReason) string {
 	shown := slices.Clone(all)
 	if slices.ContainsFunc(shown, func(r node.HealthReason) bool { return r.Severity == node.HealthCritical }) {
 		shown = slices.DeleteFunc(shown, func(r node.HealthReason) bool { return r.Severity != node.HealthCritical })
@@ -64,5 +40,5 @@ func HealthReason(r node.HealthReason) string {
 	if r.Name != "" {
 		part += " " + r.Name
 	}
-	return part + ": " + strings.TrimSuffix(finding.Clean(r.Message), ".")
+	return part + ": " + strings.TrimSuffix(Clean(r.Message), ".")
 }

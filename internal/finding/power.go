@@ -1,4 +1,4 @@
-package explain
+package finding
 
 import (
 	"strings"
@@ -27,10 +27,10 @@ func Power(n *node.Node, now time.Time) PowerView {
 	if o := n.Operation; o != nil {
 		if w := o.LiveWait(); w != nil && w.For == node.WaitPower {
 			v.Wanted = node.PowerState(w.Subject)
-			if newer(w.SeenAt, v.SeenAt) && w.Power != "" {
+			if Newer(w.SeenAt, v.SeenAt) && w.Power != "" {
 				v.Seen, v.SeenAt = w.Power, w.SeenAt
 			}
-		} else if w != nil && w.For == node.WaitCall && newer(&w.Since, v.SeenAt) { // the server was seen on then
+		} else if w != nil && w.For == node.WaitCall && Newer(&w.Since, v.SeenAt) { // the server was seen on then
 			v.Seen, v.SeenAt = node.PowerOn, &w.Since
 		}
 	}
@@ -38,7 +38,8 @@ func Power(n *node.Node, now time.Time) PowerView {
 	return v
 }
 
-func newer(a, b *time.Time) bool { return a != nil && (b == nil || a.After(*b)) }
+// Newer reports whether a is a time after b, or b is none.
+func Newer(a, b *time.Time) bool { return a != nil && (b == nil || a.After(*b)) }
 
 func (v PowerView) words(now time.Time) string {
 	words := string(v.Seen)
