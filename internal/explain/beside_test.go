@@ -101,8 +101,6 @@ func TestALateConductorMayNotLook(t *testing.T) {
 	require.Contains(t, told(*after(40 * time.Second)), "; no answer to that request is recorded; ")
 }
 
-func ptr[T any](v T) *T { return &v }
-
 func TestAPowerChangeThatDoesNotComeHasAdvice(t *testing.T) {
 	o := switching()
 	n := &node.Node{ProvisionState: node.Active, Driver: "redfish", Operation: o}
