@@ -32,7 +32,8 @@ func TestThreeLinesSayWhatUntilWhenAndWhatToDo(t *testing.T) {
 		want string
 	}{
 		"nothing happens": {
-			node.Node{ProvisionState: node.Active}, explain.Facts{Covered: true},
+			node.Node{ProvisionState: node.Active},
+			explain.Facts{Covered: true},
 			"Node n1 is active, nobody holds it.\nNext: nothing, until somebody asks for it.\nYou can: c",
 		},
 		"a step waits": {
@@ -42,12 +43,14 @@ func TestThreeLinesSayWhatUntilWhenAndWhatToDo(t *testing.T) {
 				"its agent has not called since; gives up at 04:04:05Z.\nUntil 2030-01-02 04:04:05Z at the latest (in 1h); then step deploy.boot_instance.\nYou can: c",
 		},
 		"a decision": {
-			node.Node{ProvisionState: node.DeployHold, Operation: of(node.Holding, failed, nil)}, explain.Facts{Covered: true, Fleet: alive},
+			node.Node{ProvisionState: node.DeployHold, Operation: of(node.Holding, failed, nil)},
+			explain.Facts{Covered: true, Fleet: alive},
 			"Node n1 is deploy hold, operation 7 (deploy) is holding since 2030-01-02 03:03:05Z (1m). Step deploy.write_image failed: no disk.\n" +
 				"Next: it fails unless somebody decides, at 2030-01-02 04:04:05Z at the latest (in 1h).\nYou can: c",
 		},
 		"no conductor covers it": {
-			node.Node{ProvisionState: node.Available, Driver: "redfish"}, explain.Facts{},
+			node.Node{ProvisionState: node.Available, Driver: "redfish"},
+			explain.Facts{},
 			"Node n1 is available, nobody holds it. No live conductor covers it: none with driver redfish in the default conductor group has its interfaces and takes work. " +
 				"It is offered to nobody until one is back.\nNext: nothing, until somebody asks for it.\nYou can: c",
 		},
