@@ -24,7 +24,12 @@ type Params map[string]any
 func (p Params) MarshalJSON() ([]byte, error) {
 	out := map[string]any{}
 	for name, value := range p {
+		if !there(value) {
+			continue
+		}
 		switch v := value.(type) {
+		case *time.Time:
+			value = v.UTC()
 		case Past:
 			value = time.Time(v).UTC()
 		case time.Time:
@@ -49,30 +54,27 @@ type Finding struct {
 	Actions []help.Action `json:"-"`
 }
 
-// Of returns a finding. Parameters that are "" or nil are left out.
+// Of returns a finding. A parameter that is "", zero or nil is not there.
 func Of(code Code, p Params, can ...help.Action) Finding {
-	kept := Params{}
-	for name, value := range p {
-		switch v := value.(type) {
-		case nil:
-			continue
-		case string:
-			if v == "" {
-				continue
-			}
-		case *time.Time:
-			if v == nil {
-				continue
-			}
-			value = *v
-		case time.Duration:
-			if v == 0 {
-				continue
-			}
-		}
-		kept[name] = value
+	if p == nil {
+		p = Params{}
 	}
-	return Finding{Code: code, Role: Rows[code].Role, Parameters: kept, Actions: can}
+	return Finding{Code: code, Role: Rows[code].Role, Parameters: p, Actions: can}
+}
+
+// there reports whether the value of a parameter is there.
+func there(value any) bool {
+	switch v := value.(type) {
+	case nil:
+		return false
+	case string:
+		return v != ""
+	case *time.Time:
+		return v != nil
+	case time.Duration:
+		return v != 0
+	}
+	return true
 }
 
 // Label names a node: its name, or else its UUID.
@@ -109,7 +111,7 @@ func (f Finding) Words(r Reader) string {
 	for optional.MatchString(words) {
 		words = optional.ReplaceAllStringFunc(words, func(part string) string {
 			for _, name := range parameter.FindAllStringSubmatch(part, -1) {
-				if _, has := f.Parameters[name[1]]; !has {
+				if !there(f.Parameters[name[1]]) {
 					return ""
 				}
 			}
@@ -134,6 +136,11 @@ func (r Reader) value(v any) string {
 	switch v := v.(type) {
 	case time.Time:
 		return r.Clock(v)
+	case *time.Time:
+		if v == nil {
+			return ""
+		}
+		return r.Clock(*v)
 	case Past:
 		t := time.Time(v)
 		if r.Format != nil {
