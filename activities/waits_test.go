@@ -346,7 +346,7 @@ func TestTheWritingOfAnImageTellsHowMuchIsDone(t *testing.T) {
 		"an agent that tells as little as ironic-python-agent": {sim.Config{NoInspection: true, NoProgress: true}, func(t *testing.T, w node.Wait, words string) {
 			require.Nil(t, w.Fraction)
 			require.Nil(t, w.EndsAt())
-			require.Contains(t, words, "; the agent says RUNNING and does not tell how much is done; it has no time limit as long as the agent answers; looked at again every ")
+			require.Contains(t, words, "; the agent says RUNNING, and not how much is done; it has no time limit as long as the agent answers; looked at again every ")
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {

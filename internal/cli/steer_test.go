@@ -146,7 +146,7 @@ func TestADecisionThatTheWorkflowDoesNotTake(t *testing.T) {
 	s.work.refuse = fault.New(fault.Lost, "the workflow of operation 1 has ended")
 	for _, action := range []string{"retry", "abort"} {
 		refused := s.fails("operation " + action + " " + id)
-		require.Contains(t, refused, "The workflow of the operation has ended, so that nobody takes a decision")
+		require.Contains(t, refused, "The workflow of the operation has ended, so that nothing takes a decision")
 		require.Contains(t, refused, "temper node why stuck says what happens to it, temper operation retry "+id+" does the deploy again")
 		require.NotContains(t, refused, "possible are")
 		require.NotContains(t, refused, "conductor list")

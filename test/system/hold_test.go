@@ -212,7 +212,7 @@ func TestADecisionThatComesAfterTheEndOfTheWorkflow(t *testing.T) {
 		a, err := s.ask(http.MethodPost, "/temper/v1/operations/"+id+path, body)
 		require.NoError(t, err)
 		require.Equal(t, http.StatusServiceUnavailable, a.Status, a.Words())
-		require.Contains(t, a.Words(), "The workflow of the operation has ended, so that nobody takes a decision")
+		require.Contains(t, a.Words(), "The workflow of the operation has ended, so that nothing takes a decision")
 	}
 	require.Equal(t, "failed", text(n.over(id).Outcome))
 	n.undone()
