@@ -166,30 +166,15 @@ func (p *Provision) check() error {
 	if err := p.checkDrive(); err != nil {
 		return err
 	}
-	for _, one := range []struct {
-		name  string
-		since int
-		fits  bool
-		words string
-	}{
-		{"disable_ramdisk", 70, p.Verb.Event == node.EventClean || p.Verb.Event == node.EventService && p.Minor >= minorServiceRamdisk, p.noRamdiskWords()},
-		{"clean_steps", 1, p.Verb.Event == node.EventClean, `"clean_steps" is only valid when setting target provision state to clean`},
-		{"deploy_steps", 69, p.Verb.Deploys(), `"deploy_steps" is only valid when setting target provision state to active or rebuild`},
-		{"service_steps", 87, p.Verb.Event == node.EventService, `"service_steps" is only valid when setting target provision state to service`},
-		{"rescue_password", 1, p.Verb.Event == node.EventRescue, `"rescue_password" is only valid when setting target provision state to rescue`},
-		{
-			"runbook", 92, p.Verb.Event == node.EventClean || p.Verb.Event == node.EventService,
-			`"runbook" is only valid when setting target provision state to clean or service`,
-		},
-	} {
-		if !p.given(one.name) {
+	for _, f := range node.VerbFields {
+		if !p.given(f.Name) {
 			continue
 		}
-		if one.since > p.Minor {
-			return format.TooNew(one.since)
+		if since := f.Minor(); since > p.Minor {
+			return format.TooNew(since)
 		}
-		if !one.fits {
-			return fault.New(fault.Invalid, "%s", one.words)
+		if !f.Of(p.Verb, p.Minor) {
+			return fault.New(fault.Invalid, "%q is only valid when setting target provision state to %s", f.Name, f.Targets(p.Minor))
 		}
 	}
 	if p.Verb.Event == node.EventRescue && p.RescueHash == "" {
@@ -200,17 +185,6 @@ func (p *Provision) check() error {
 	}
 	asked, _ := p.Fields[p.Verb.Kind.Spec().AskedSteps].([]any)
 	return plan.RequireSteps(p.Verb.Kind, len(asked))
-}
-
-// minorServiceRamdisk is the version in which "service" takes disable_ramdisk, too.
-const minorServiceRamdisk = 108
-
-// noRamdiskWords says for which verbs disable_ramdisk is.
-func (p *Provision) noRamdiskWords() string {
-	if p.Minor >= minorServiceRamdisk {
-		return `"disable_ramdisk" is only valid when setting target provision state to "clean" or "service"`
-	}
-	return `"disable_ramdisk" is only valid when setting target provision state to "clean"`
 }
 
 // given reports whether a parameter is there, and neither null nor an empty list.

@@ -10,9 +10,7 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-var provisionParameters = []string{
-	"target", "configdrive", "clean_steps", "deploy_steps", "service_steps", "rescue_password", "disable_ramdisk", "runbook",
-}
+var provisionParameters = append([]string{"target", "configdrive"}, node.VerbFieldNames(true)...)
 
 // putProvision answers PUT /v1/nodes/X/states/provision.
 func (s *Server) putProvision(c *gin.Context) (int, any, error) {
@@ -28,8 +26,10 @@ func (s *Server) putProvision(c *gin.Context) (int, any, error) {
 	if p.RescueHash, err = intent.RescueHash(p.Verb, in.Text("rescue_password")); err != nil {
 		return 0, nil, err
 	}
-	for _, name := range []string{"clean_steps", "deploy_steps", "service_steps"} {
-		in.List(name)
+	for _, f := range node.VerbFields {
+		if f.Steps {
+			in.List(f.Name)
+		}
 	}
 	if in.Err != nil {
 		return 0, nil, in.Err

@@ -21,13 +21,10 @@ import (
 )
 
 // orderParameters are the fields of a POST of operations.
-var orderParameters = []string{
-	"verb", "instance_info", "config_drive", "steps", "disable_ramdisk", "timeout", "on_failure", "wait_for_conductor", "idempotency_key", "dry_run",
-	"boot_device", "persistent", "method", "args", rescuePassword, "runbook",
-}
-
-// rescuePassword is the field of the verb rescue.
-const rescuePassword = "rescue_password"
+var orderParameters = append([]string{
+	"verb", "instance_info", "config_drive", "steps", "timeout", "on_failure", "wait_for_conductor", "idempotency_key", "dry_run",
+	"boot_device", "persistent", "method", "args",
+}, node.VerbFieldNames(false)...)
 
 // maxIdempotencyKey bounds an idempotency key, in bytes.
 const maxIdempotencyKey = 255
@@ -154,7 +151,7 @@ var (
 var requestFields = slices.Concat(bootFields, vendorFields)
 
 // provisionFields are the fields that only verbs of the life cycle have.
-var provisionFields = []string{"instance_info", "config_drive", "steps", "runbook", "disable_ramdisk", "on_failure", rescuePassword}
+var provisionFields = append([]string{"instance_info", "config_drive", "steps", "on_failure"}, node.VerbFieldNames(false)...)
 
 func (s *Server) readPowerOrder(c *gin.Context, in *format.Object, target node.PowerState, o *order) error {
 	if err := unfit(in, string(target), slices.Concat(provisionFields, requestFields)...); err != nil {
@@ -218,7 +215,10 @@ func (s *Server) readProvisionOrder(c *gin.Context, in *format.Object, verb node
 	steps, onFailure := in.List("steps"), in.Text("on_failure")
 	p := &intent.Provision{
 		Verb: verb, User: httpd.User(c), Minor: format.MaxMinor, DisableRamdisk: in.Boolean("disable_ramdisk"), OnFailure: s.OnFailure,
-		Object: &format.Object{Fields: map[string]any{"disable_ramdisk": in.Fields["disable_ramdisk"], rescuePassword: in.Fields[rescuePassword], "runbook": in.Fields["runbook"]}},
+		Object: &format.Object{Fields: map[string]any{}},
+	}
+	for _, name := range node.VerbFieldNames(false) {
+		p.Fields[name] = in.Fields[name]
 	}
 	if info, ok := in.Fields["instance_info"].(map[string]any); ok {
 		p.Info = info
@@ -226,7 +226,7 @@ func (s *Server) readProvisionOrder(c *gin.Context, in *format.Object, verb node
 		in.Fail("Expected an object for instance_info: %s", format.Describe(in.Fields["instance_info"]))
 	}
 	var wrong error
-	p.RescueHash, wrong = intent.RescueHash(verb, in.Text(rescuePassword))
+	p.RescueHash, wrong = intent.RescueHash(verb, in.Text("rescue_password"))
 	misplaced := unfit(in, verb.Target, append([]string{"timeout"}, requestFields...)...)
 	switch {
 	case wrong != nil:
