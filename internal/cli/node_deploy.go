@@ -13,6 +13,7 @@ import (
 // deployFlags are the flags of deploy and rebuild.
 type deployFlags struct {
 	image, checksum, drive, steps string
+	login                         login
 	terms                         client.Terms
 	info                          keyValues
 }
@@ -22,6 +23,7 @@ func (d *deployFlags) addTo(c *cobra.Command) {
 	f.StringVar(&d.image, "image", "", "`URL` of the image (default: the one in instance_info)")
 	f.StringVar(&d.checksum, "checksum", "", "`DIGEST|URL`: sha256, sha384 or sha512 of the image in hexadecimal, or the URL of a file with it")
 	f.StringVar(&d.drive, "config-drive", "", "`URL|FILE|DIR`: an image, a JSON object of parts, or a folder with meta_data.json, user_data, ...")
+	d.login.addTo(f)
 	f.StringVar(&d.steps, "deploy-steps", "", "`FILE|JSON`: a list of steps")
 	addTerms(c, &d.terms)
 	f.Var(&d.info, "instance-info", "other fields of instance_info, such as root_gb=20; @FILE: an object")
@@ -33,7 +35,8 @@ func newNodeDeploy(s *session) *cobra.Command {
 	v := verb{name: "deploy", target: "active", event: node.EventDeploy, what: "deploy"}
 	return newDeploy(s, v, &cobra.Command{
 		Use: "deploy NODE...", Short: "Write an image to available nodes and boot them", Long: "Write an image to available nodes and boot them.\n\n" + deployHelp,
-		Example: "  temper node deploy n1 --image http://images/debian.raw --checksum http://images/SHA256SUMS --config-drive ./cloud --watch",
+		Example: "  temper node deploy n1 --image http://images/debian.raw --checksum http://images/SHA256SUMS --ssh-key ~/.ssh/id_ed25519.pub --watch\n" +
+			"  temper node deploy n1 --image http://images/debian.raw --checksum http://images/SHA256SUMS --config-drive ./cloud",
 	})
 }
 
@@ -49,8 +52,12 @@ func newNodeRebuild(s *session) *cobra.Command {
 func newDeploy(s *session, v verb, c *cobra.Command) *cobra.Command {
 	var d deployFlags
 	d.addTo(c)
+	c.PreRunE = func(_ *cobra.Command, args []string) error { return d.login.check(args) }
 	return v.command(s, c, func() (client.Work, error) {
 		drive, err := readConfigDrive(d.drive)
+		if err == nil {
+			drive, err = d.login.drive(drive)
+		}
 		if err != nil {
 			return client.Work{}, err
 		}
