@@ -34,7 +34,7 @@ func TestRecordedHistoriesReplayWithOtherWords(t *testing.T) {
 	}
 	for i := range fault.Codes {
 		c := &fault.Codes[i]
-		c.Meaning, c.Do, c.Then = "Another meaning.", "Do something else.", ""
+		c.Meaning, c.Advise, c.Then = "Another meaning.", "Do something else.", ""
 	}
 	replay(t)
 }

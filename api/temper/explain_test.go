@@ -199,7 +199,7 @@ func TestWhySaysWhatHappensAndWhatToDo(t *testing.T) {
 				`c2 (alive, with driver redfish, in conductor group "rack", last heartbeat 0s ago). ` +
 				`It waits for a conductor with driver redfish in the default conductor group. ` +
 				"Next: an undo of what earlier work left: power off, eject media. " +
-				"What to do: " + fault.NoConductor.Row().Do + " " +
+				"What to do: " + fault.NoConductor.Row().Advise + " " +
 				"You can: temper conductor list; temper conductor --name c1 --enabled-drivers redfish; " +
 				"temper node set n1 --conductor-group rack; temper node waive n1 --reason WHY.",
 		},
@@ -242,7 +242,7 @@ func TestWhySaysWhatHappensAndWhatToDo(t *testing.T) {
 				`none with driver redfish in conductor group "mars" has its interfaces and takes work. ` +
 				"It is offered to nobody until one is back. " +
 				"Known conductors: c1 (dead, with driver redfish, in the default conductor group, last heartbeat 40s ago). " +
-				"What to do: " + fault.NoConductor.Row().Do +
+				"What to do: " + fault.NoConductor.Row().Advise +
 				" You can: temper conductor list; temper conductor --conductor-group mars --enabled-drivers redfish; temper node manage n1.",
 		},
 		"it waits for a conductor": {
@@ -254,7 +254,7 @@ func TestWhySaysWhatHappensAndWhatToDo(t *testing.T) {
 				"Known conductors: f1 (alive, with driver fake-hardware, ipmi, in the default conductor group, last heartbeat 0s ago). " +
 				"The operation is asked for by ann, last on conductor c1, which is not alive. " +
 				"It waits for a conductor with driver redfish in the default conductor group; it fails at 2030-01-02 03:31:05Z if none comes. " +
-				"Next: step deploy.deploy, as soon as such a conductor comes. What to do: " + fault.NoConductor.Row().Do +
+				"Next: step deploy.deploy, as soon as such a conductor comes. What to do: " + fault.NoConductor.Row().Advise +
 				" You can: temper conductor list; temper conductor --enabled-drivers redfish; temper operation watch 12; temper operation cancel 12.",
 		},
 		"it should have failed, and Temporal is away": {
@@ -273,7 +273,7 @@ func TestWhySaysWhatHappensAndWhatToDo(t *testing.T) {
 				"none with driver redfish in the default conductor group has its interfaces and takes work. " +
 				"It is offered to nobody until one is back. " +
 				"Known conductors: f1 (alive, with driver fake-hardware, ipmi, in the default conductor group, last heartbeat 0s ago). " +
-				"What to do first: " + fault.NoConductor.Row().Do + " What to do about the failure: " + fault.BMCWrongPassword.Row().Do +
+				"What to do first: " + fault.NoConductor.Row().Advise + " What to do about the failure: " + fault.BMCWrongPassword.Row().Advise +
 				" You can: temper conductor list; temper conductor --enabled-drivers redfish; temper node set n1 --driver-info redfish_password=-.",
 		},
 		"its conductors come and go": {

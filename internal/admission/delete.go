@@ -23,7 +23,7 @@ func Delete(n *node.Node, reservation string) error {
 	case n.InstanceUUID != "" && !n.Maintenance:
 		return fault.New(fault.Conflict, "Node %s is associated with instance %s.", n.UUID, n.InstanceUUID)
 	case n.Protected:
-		return notProtected(n)
+		return refuseProtected(n)
 	case n.Maintenance || slices.Contains(deletable, n.ProvisionState):
 		return nil
 	}

@@ -21,7 +21,7 @@ func EndNow(n *node.Node, v node.Verb) (d Effect, ok bool, err error) {
 	if _, err := node.Move(n, way...); v.Event != node.EventDelete || o.Kind.Spec().GivesBack || err != nil {
 		return d, false, nil //nolint:nilerr // the table has no way: Verb words it
 	}
-	return Effect{Steer: node.AskDelete, Move: way, From: from, To: node.Deleting}, true, notProtected(n)
+	return Effect{Steer: node.AskDelete, Move: way, From: from, To: node.Deleting}, true, refuseProtected(n)
 }
 
 // EndNowText words an end that somebody asked for, where nobody could undo what is

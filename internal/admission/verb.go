@@ -87,7 +87,7 @@ func checkFlags(n *node.Node, v node.Verb) error {
 	}
 	switch {
 	case v.NotProtected && n.Protected:
-		return notProtected(n)
+		return refuseProtected(n)
 	case v.NotRetired != "" && n.Retired:
 		return fault.New(fault.Invalid, "The %s operation can't be performed on node %s because it is retired.", v.NotRetired, n.UUID)
 	case v.NotInMaintenance != "" && n.Maintenance:
@@ -111,7 +111,7 @@ func steer(n *node.Node, v node.Verb, to node.State) (Effect, error) {
 	d := Effect{Move: []node.Event{v.Event}, From: n.ProvisionState, To: to}
 	switch v.Event {
 	case node.EventDelete:
-		if err := notProtected(n); err != nil {
+		if err := refuseProtected(n); err != nil {
 			return Effect{}, err
 		}
 		d.Steer = node.AskDelete
@@ -151,7 +151,7 @@ func inMaintenance(n *node.Node, op string) error {
 	return fault.Coded(fault.NodeInMaintenance, "The %s operation can't be performed on node %s because it's in maintenance mode.%s", op, n.UUID, more)
 }
 
-func notProtected(n *node.Node) error {
+func refuseProtected(n *node.Node) error {
 	if n.Protected {
 		return fault.Coded(fault.NodeProtected, "Node %s is protected and cannot be undeployed, rebuilt or deleted", n.UUID)
 	}

@@ -47,7 +47,7 @@ func TestOnlyTransitionsWriteTheProvisionState(t *testing.T) {
 	for file, all := range writes {
 		for _, w := range all {
 			if _, allowed := lifeWriters[file]; !allowed {
-				t.Errorf("%s: %s. A node changes its provision state in one way: node.Move or node.Closing says what changes, "+
+				t.Errorf("%s: %s. A node changes its provision state in one way: node.Move or closing.Operation says what changes, "+
 					"and queueState in internal/store/transition.go writes it", file, w)
 			}
 		}

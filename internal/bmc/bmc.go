@@ -1,5 +1,5 @@
 // Package bmc defines what a driver for baseboard management controllers (BMCs) can
-// do. The packages below it (redfish, fake) are drivers; package bmctest is the
+// do. The packages below it (redfish, ipmi, fake) are drivers; package bmctest is the
 // conformance suite that each of them passes. It never decides when to call a BMC.
 package bmc
 

@@ -9,8 +9,7 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// Operation returns what end does to n, whose open operation it closes (ironic.md,
-// section 2, Effects). It looks at where the node is, not only at how the
+// Operation returns what end does to n, whose open operation it closes. It looks at where the node is, not only at how the
 // operation ended: a request that steered it has moved the node already, and
 // that stands. fault.Internal where the table has no way.
 func Operation(n *node.Node, end node.End) (Ending, error) {

@@ -54,7 +54,7 @@ func TestASilentAgentIsToldWithItsAttemptsAndItsEnd(t *testing.T) {
 		e.Story.Sentence)
 	require.Equal(t, fault.AgentSilent, e.Cause)
 	words := e.Paragraph(nil)
-	require.Contains(t, words, "What to do: "+fault.AgentSilent.Row().Do)
+	require.Contains(t, words, "What to do: "+fault.AgentSilent.Row().Advise)
 	require.NotContains(t, words, "retry", "what goes on can't be retried")
 
 	f.Now = at.Add(10 * time.Minute)
@@ -91,7 +91,7 @@ func TestAnAgentThatStillCallsIsToldWithItsLastCall(t *testing.T) {
 	f := explain.Facts{Now: now, Covered: true, Fleet: alive(now)}
 	gone := explain.Node(n, f)
 	require.Contains(t, gone.Story.Sentence, "the agent at 10.0.0.5:9999 called at 03:04:04Z and has not answered since 03:04:05Z (no route)")
-	require.Contains(t, gone.Paragraph(nil), "What to do: "+fault.AgentSilent.Row().Do)
+	require.Contains(t, gone.Paragraph(nil), "What to do: "+fault.AgentSilent.Row().Advise)
 
 	n.Agent.LastHeartbeatAt = &last
 	calls := explain.Node(n, f)

@@ -109,7 +109,7 @@ func TestAPowerChangeThatDoesNotComeHasAdvice(t *testing.T) {
 	require.Equal(t, fault.PowerUnchanged, e.Cause)
 	require.Contains(t, e.Trouble, "It takes unusually long: power off was asked for and does not come; 1 of 5 attempts have failed")
 	require.Contains(t, e.Actions, help.Action{Do: fault.CancelOperation, Operation: 7})
-	require.Contains(t, e.Paragraph(nil), "What to do: "+fault.PowerUnchanged.Row().Do[:40])
+	require.Contains(t, e.Paragraph(nil), "What to do: "+fault.PowerUnchanged.Row().Advise[:40])
 }
 
 // The newest reading is told of the step and of the power.

@@ -227,7 +227,7 @@ func (v *view) advice() {
 // can't be retried.
 func whatToDo(cause fault.Code, goesOn bool) string {
 	if goesOn {
-		return text.Clause(cause.Row().Do)
+		return text.Clause(cause.Row().Advise)
 	}
 	return text.Clause(cause.Row().Advice())
 }

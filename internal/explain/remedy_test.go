@@ -124,7 +124,7 @@ func TestAnUndoThatWaitsForASilentBMCHasItsAdvice(t *testing.T) {
 		e := Node(n, f)
 		require.Equal(t, fault.BMCSilent, e.Cause)
 		require.Equal(t, []help.Action{{Do: fault.ProbeBMC}, {Do: fault.WatchOperation, Operation: 7}}, e.Actions[:2])
-		require.Contains(t, e.Paragraph(nil), "What to do: "+strings.TrimSuffix(fault.BMCSilent.Row().Do, "."), "it goes on by itself")
+		require.Contains(t, e.Paragraph(nil), "What to do: "+strings.TrimSuffix(fault.BMCSilent.Row().Advise, "."), "it goes on by itself")
 	}
 }
 

@@ -10,16 +10,16 @@ import (
 // failed or was ended. Texts may change, codes stay. Codes is the table of them.
 type Code string
 
-// CodeRow is a row of Codes. Its texts are for people: the contract of the API and
-// docs/troubleshooting.md are made of them.
+// CodeRow is a row of Codes. Its texts are for people: docs/troubleshooting.md is made
+// of them, and a test holds the contract of the API against them.
 type CodeRow struct {
 	Code    Code
 	Kind    Kind     // of the errors that Coded makes with the code
 	Meaning string   // what is wrong, in a sentence
-	Do      string   // what to do about it, in sentences
-	Then    string   // what follows Do if the operation has failed or holds, in a sentence; "" = nothing
+	Advise  string   // what to do about it, in sentences
+	Then    string   // what follows Advise if the operation has failed or holds, in a sentence; "" = nothing
 	Can     []Do     // what mends it, or shows more of it, where a command can; it comes before a retry
-	Flags   string   // what to give to the command line, as a clause; "" = Do and Can say all
+	Flags   string   // what to give to the command line, as a clause; "" = Advise and Can say all
 	Fields  []string // of a node that it concerns, as the API names them: "driver_info/redfish_password"
 	// Cause marks what an operation may have failed of: a value of its field cause. The
 	// others are only refusals of requests.
@@ -31,12 +31,12 @@ type CodeRow struct {
 // thenRetry is what usually follows.
 const thenRetry = "Then retry."
 
-// Advice is all that is to be done when the work has failed: Do and Then.
+// Advice is all that is to be done when the work has failed: Advise and Then.
 func (r CodeRow) Advice() string {
 	if r.Then == "" {
-		return r.Do
+		return r.Advise
 	}
-	return r.Do + " " + r.Then
+	return r.Advise + " " + r.Then
 }
 
 // Codes is the table of all codes. The first row of a kind has the code for errors of this kind

@@ -18,7 +18,7 @@ func TestEveryKindHasACode(t *testing.T) {
 	for _, row := range fault.Codes {
 		require.False(t, seen[row.Code], row.Code)
 		require.Regexp(t, `^[a-z]+(_[a-z]+)*$`, string(row.Code))
-		for _, words := range []string{row.Code.Meaning(), row.Do} {
+		for _, words := range []string{row.Code.Meaning(), row.Advise} {
 			require.Regexp(t, `^[A-Z].*\.$`, words, row.Code)
 		}
 		seen[row.Code] = true

@@ -57,202 +57,202 @@ const (
 var ofFailures = []CodeRow{
 	{
 		Code: BMCSilent, Can: []Do{ProbeBMC, SetAddress}, Kind: Unreachable, Cause: true, Reach: true, Meaning: "The BMC does not answer.",
-		Do:     "Check the BMC's power, network and address in driver_info; if it hangs, it needs a cold reset. An operation that waits for it goes on by itself.",
+		Advise: "Check the BMC's power, network and address in driver_info; if it hangs, it needs a cold reset. An operation that waits for it goes on by itself.",
 		Fields: []string{"driver_info/redfish_address", "driver_info/ipmi_address"},
 	},
 	{
 		Code: BMCWrongPassword, Can: []Do{SetPassword}, Kind: Denied, Cause: true, Reach: true, Meaning: "The BMC refuses the user name or the password.",
-		Do:     "Set the right password, then retry; if the account is locked, unlock it at the BMC. Temper tries a refused password again only after a minute.",
+		Advise: "Set the right password, then retry; if the account is locked, unlock it at the BMC. Temper tries a refused password again only after a minute.",
 		Fields: []string{"driver_info/redfish_username", "driver_info/redfish_password"},
 	},
 	{
 		Code: BMCNotTrusted, Can: []Do{TrustBMC}, Kind: Untrusted, Cause: true, Reach: true, Meaning: "The certificate of the BMC does not verify.",
-		Do: "Give the BMC a certificate for the name in redfish_address, or set redfish_verify_ca to the file of its authority, together with the password.", Then: thenRetry,
+		Advise: "Give the BMC a certificate for the name in redfish_address, or set redfish_verify_ca to the file of its authority, together with the password.", Then: thenRetry,
 		Fields: []string{"driver_info/redfish_verify_ca", "driver_info/redfish_address"},
 	},
 	{
 		Code: BMCWrongAddress, Can: []Do{SetAddress}, Kind: Refused, Cause: true, Reach: true, Meaning: "There is no Redfish service at the BMC's address, or it does not have this system.",
-		Do: "Set redfish_address to the BMC's own address, without a path, and redfish_system_id if the BMC has several systems. The password must be given again with a new address.", Then: thenRetry,
+		Advise: "Set redfish_address to the BMC's own address, without a path, and redfish_system_id if the BMC has several systems. The password must be given again with a new address.", Then: thenRetry,
 		Fields: []string{"driver_info/redfish_address", "driver_info/redfish_system_id"},
 	},
 	{
 		Code: BMCSettingsInvalid, Can: []Do{ValidateNode}, Kind: Invalid, Cause: true, Reach: true, Meaning: "A field of driver_info that says how to reach the BMC is missing or wrong.",
-		Do: "Set what the error names; docs/drivers.md lists the fields of each driver.", Then: thenRetry,
+		Advise: "Set what the error names; docs/drivers.md lists the fields of each driver.", Then: thenRetry,
 		Fields: []string{"driver_info"},
 	},
 	{
 		Code: BMCRefuses, Kind: Refused, Cause: true, Meaning: "The BMC refuses a request. The error has the BMC's words.",
-		Do: "Mend what the error names. Often it is a licence, a right of the BMC's user, or firmware that lacks the function.", Then: thenRetry,
+		Advise: "Mend what the error names. Often it is a licence, a right of the BMC's user, or firmware that lacks the function.", Then: thenRetry,
 	},
 	{
 		Code: BMCBusy, Kind: Busy, Cause: true, Meaning: "The BMC has answered \"try again later\" for too long.",
-		Do: "The server may be in its self-test, or its firmware is being updated. Wait until that is over; bmc_busy_timeout says how long Temper waits by itself.", Then: thenRetry,
+		Advise: "The server may be in its self-test, or its firmware is being updated. Wait until that is over; bmc_busy_timeout says how long Temper waits by itself.", Then: thenRetry,
 	},
 	{
 		Code: BMCBadAnswer, Kind: Unreachable, Cause: true, Meaning: "The BMC answers, but with an error of its own or with something that can't be read.",
-		Do: "Open redfish_address: a proxy or another device may answer there. If it is the BMC, reset or update it.", Then: thenRetry,
+		Advise: "Open redfish_address: a proxy or another device may answer there. If it is the BMC, reset or update it.", Then: thenRetry,
 		Fields: []string{"driver_info/redfish_address"},
 	},
 	{
 		Code: PowerUnchanged, Kind: Unreachable, Cause: true, Meaning: "A power request had no effect: the power state did not change in time.",
-		Do: "If the error says that the BMC has not answered the request, reset the BMC. Else look at the power supplies, the BMC's log, and power_timeout.", Then: thenRetry, Fields: []string{"power_state"},
+		Advise: "If the error says that the BMC has not answered the request, reset the BMC. Else look at the power supplies, the BMC's log, and power_timeout.", Then: thenRetry, Fields: []string{"power_state"},
 	},
 	{
 		Code: PowerLost, Kind: Unreachable, Cause: true, Meaning: "The server's power changed although nobody asked Temper for that.",
-		Do: "Find out who or what switched it: a person, another program, a power policy of the BMC, or a failed power supply.", Then: thenRetry, Fields: []string{"power_state"},
+		Advise: "Find out who or what switched it: a person, another program, a power policy of the BMC, or a failed power supply.", Then: thenRetry, Fields: []string{"power_state"},
 	},
 	{
 		Code: ServerNotBooting, Kind: Refused, Cause: true, Meaning: "The BMC shows the server on, but the server does not begin to boot, also after it was switched off and on again.",
-		Do: "Look at the server's console and the BMC's log; often the server needs a minute without power. If its memory test takes long, raise boot_progress_timeout.", Then: thenRetry, Fields: []string{"power_state"},
+		Advise: "Look at the server's console and the BMC's log; often the server needs a minute without power. If its memory test takes long, raise boot_progress_timeout.", Then: thenRetry, Fields: []string{"power_state"},
 	},
 	{
 		Code: HardwareUnhealthy, Can: []Do{ShowHealth}, Kind: Refused, Cause: true, Meaning: "The BMC says that the health of the server is critical.",
-		Do: "Replace or mend the parts that are wrong. If unhealthy_nodes is withheld, the node is offered again when the BMC says something better.",
+		Advise: "Replace or mend the parts that are wrong. If unhealthy_nodes is withheld, the node is offered again when the BMC says something better.",
 	},
 	{
 		Code: BootDeviceRefused, Kind: Refused, Cause: true, Meaning: "The BMC does not take the boot device.",
-		Do: "Check that the server can boot from a virtual CD in its boot mode, and that no setup password or boot lock is set.", Then: thenRetry,
+		Advise: "Check that the server can boot from a virtual CD in its boot mode, and that no setup password or boot lock is set.", Then: thenRetry,
 		Fields: []string{"properties/capabilities", "boot_mode"},
 	},
 	{
 		Code: SubscriptionNotFound, Kind: NotFound, Cause: true, Meaning: "The BMC has no event subscription with this id.",
-		Do: "List the subscriptions (get_all_subscriptions). A BMC may forget its subscriptions when it restarts or when their destination does not answer; create it anew.",
+		Advise: "List the subscriptions (get_all_subscriptions). A BMC may forget its subscriptions when it restarts or when their destination does not answer; create it anew.",
 	},
 	{
 		Code: VirtualMediaRefused, Kind: Refused, Cause: true, Meaning: "The BMC does not take the virtual medium.",
-		Do: "Check that the BMC reaches the URL of the boot ISO, and that its virtual media are licensed and enabled. Eject a medium of somebody else.", Then: thenRetry,
+		Advise: "Check that the BMC reaches the URL of the boot ISO, and that its virtual media are licensed and enabled. Eject a medium of somebody else.", Then: thenRetry,
 		Fields: []string{"driver_info/deploy_iso"},
 	},
 
 	{
 		Code: AgentNeverCalled, Can: []Do{ShowConsole, ShowPorts}, Kind: Unreachable, Cause: true, Meaning: "The server was booted, and the agent did not call in time.",
-		Do: "Look at the server's console: the ramdisk must boot, get an address and reach the API. Check deploy_iso and the MAC address of the node's port.", Then: thenRetry,
+		Advise: "Look at the server's console: the ramdisk must boot, get an address and reach the API. Check deploy_iso and the MAC address of the node's port.", Then: thenRetry,
 		Fields: []string{"driver_info/deploy_iso"},
 	},
 	{
 		Code: AgentSilent, Can: []Do{ShowConsole}, Kind: Unreachable, Cause: true, Meaning: "The agent called, and now answers no request.",
-		Do: "Look at the server's console. The ramdisk may have crashed or may hang, or a firewall may let the agent call Temper, but not let Temper call the agent.", Then: thenRetry,
+		Advise: "Look at the server's console. The ramdisk may have crashed or may hang, or a firewall may let the agent call Temper, but not let Temper call the agent.", Then: thenRetry,
 	},
 	{
 		Code: AgentGone, Kind: Unreachable, Cause: true, Meaning: "The agent is gone: the server was switched off or restarted while the operation needed it.",
-		Do: "Find out who switched it.", Then: "Then retry, which boots the agent again.", Fields: []string{"power_state"},
+		Advise: "Find out who switched it.", Then: "Then retry, which boots the agent again.", Fields: []string{"power_state"},
 	},
 	{
 		Code: AgentRebooted, Kind: Refused, Cause: true, Meaning: "The agent was rebooted while it ran a command, and the result is lost.",
-		Do: "Look at the server's console and hardware log: it may have crashed or run out of memory.", Then: thenRetry,
+		Advise: "Look at the server's console and hardware log: it may have crashed or run out of memory.", Then: thenRetry,
 	},
 	{
 		Code: AgentBusy, Kind: Busy, Cause: true, Meaning: "The agent was busy with something else for too long.",
-		Do: "Look at the server's console: it may show what the agent is doing.", Then: thenRetry,
+		Advise: "Look at the server's console: it may show what the agent is doing.", Then: thenRetry,
 	},
 	{
 		Code: AgentNotTrusted, Kind: Untrusted, Cause: true, Meaning: "The certificate of the agent does not verify.",
-		Do: "The address that the agent called from may belong to another machine by now, or a proxy is in between. Retry, which boots the agent again.",
+		Advise: "The address that the agent called from may belong to another machine by now, or a proxy is in between. Retry, which boots the agent again.",
 	},
 	{
 		Code: AgentRefuses, Kind: Refused, Cause: true, Meaning: "The agent refuses a request, or answers with something that can't be used.",
-		Do: "The error has the agent's words. Check that the ramdisk's version fits.", Then: thenRetry,
+		Advise: "The error has the agent's words. Check that the ramdisk's version fits.", Then: thenRetry,
 	},
 	{
 		Code: AgentCommandFailed, Kind: Refused, Cause: true, Meaning: "A command of the agent failed. The error has the agent's words.",
-		Do: "Mend what the error names. If it names a disk or another device, look at the server's hardware log.", Then: thenRetry,
+		Advise: "Mend what the error names. If it names a disk or another device, look at the server's hardware log.", Then: thenRetry,
 	},
 	{
 		Code: InspectionFailed, Kind: Refused, Cause: true, Meaning: "The agent could not inspect the server, or its inventory can't be used.",
-		Do: "The error has the agent's words. Mend what it names, then inspect the node again.",
+		Advise: "The error has the agent's words. Mend what it names, then inspect the node again.",
 	},
 
 	{
 		Code: ImageDigestDiffers, Can: []Do{SetDigest}, Kind: Refused, Cause: true, Meaning: "The image that was fetched has another digest than instance_info says.",
-		Do: "If the digest in instance_info is wrong, set the right one. If it is right, the image on the server is another one or is damaged: put the right one there.", Then: thenRetry,
+		Advise: "If the digest in instance_info is wrong, set the right one. If it is right, the image on the server is another one or is damaged: put the right one there.", Then: thenRetry,
 		Fields: []string{"instance_info/image_os_hash_value", "instance_info/image_checksum", "instance_info/image_source"},
 	},
 	{
 		Code: ImageUnreachable, Can: []Do{SetImage}, Kind: Refused, Cause: true, Meaning: "The image or its checksum file can't be fetched.",
-		Do: "Fetch the URL from the network of the servers: the image server must run, and need no password. Set image_source if the path is wrong.", Then: thenRetry,
+		Advise: "Fetch the URL from the network of the servers: the image server must run, and need no password. Set image_source if the path is wrong.", Then: thenRetry,
 		Fields: []string{"instance_info/image_source", "instance_info/image_checksum"},
 	},
 	{
 		Code: ImageServerSlow, Can: []Do{SetImage}, Kind: Refused, Cause: true, Meaning: "The image server sends too slowly, or stopped in the middle of the image.",
-		Do: "Look at the load of the image server and of the network between it and the servers, or use another one.", Then: thenRetry,
+		Advise: "Look at the load of the image server and of the network between it and the servers, or use another one.", Then: thenRetry,
 		Fields: []string{"instance_info/image_source"},
 	},
 	{
 		Code: ImageNotTrusted, Can: []Do{SetImage}, Kind: Untrusted, Cause: true, Meaning: "The certificate of the image server does not verify.",
-		Do: "Give the image server a certificate that verifies, or use another address of it.", Then: thenRetry,
+		Advise: "Give the image server a certificate that verifies, or use another address of it.", Then: thenRetry,
 		Fields: []string{"instance_info/image_source"},
 	},
 	{
 		Code: ImageFormatWrong, Can: []Do{SetFormat}, Kind: Invalid, Cause: true, Meaning: "The image is in a format that can't be deployed, or in another one than instance_info says.",
-		Do: "Set image_disk_format to the image's format, raw or qcow2, or remove it. Convert an image of another format with qemu-img.", Then: thenRetry,
+		Advise: "Set image_disk_format to the image's format, raw or qcow2, or remove it. Convert an image of another format with qemu-img.", Then: thenRetry,
 		Fields: []string{"instance_info/image_disk_format", "instance_info/image_source"},
 	},
 	{
 		Code: ImageWriteFailed, Kind: Refused, Cause: true, Meaning: "The agent could not write the image to the disk.",
-		Do: "Look at the disk and the hardware log: a disk that fails on writing has to be replaced.", Then: thenRetry,
+		Advise: "Look at the disk and the hardware log: a disk that fails on writing has to be replaced.", Then: thenRetry,
 		Fields: []string{"properties/root_device"},
 	},
 	{
 		Code: DiskTooSmall, Can: []Do{SetImage, ShowInventory, SetRootDevice}, Kind: Refused, Cause: true, Meaning: "The image does not fit on the disk, or not into the ramdisk's memory.",
-		Do: "Use a smaller image, or a larger disk with the root device hints. A qcow2 image that does not fit into memory can be given as a raw one, which is streamed to the disk.", Then: thenRetry,
+		Advise: "Use a smaller image, or a larger disk with the root device hints. A qcow2 image that does not fit into memory can be given as a raw one, which is streamed to the disk.", Then: thenRetry,
 		Fields: []string{"instance_info/image_source", "properties/root_device", "instance_info/root_device"},
 	},
 	{
 		Code: NoDiskFits, Can: []Do{ShowInventory, SetRootDevice}, Kind: Refused, Cause: true, Meaning: "The server has no disk that fits the root device hints, or none at all.",
-		Do: "Compare the hints with the disks in the node's inventory, which has their serial numbers. Set the hints, or mend the disk or its controller.", Then: thenRetry,
+		Advise: "Compare the hints with the disks in the node's inventory, which has their serial numbers. Set the hints, or mend the disk or its controller.", Then: thenRetry,
 		Fields: []string{"properties/root_device", "instance_info/root_device"},
 	},
 	{
 		Code: ConfigDriveInvalid, Kind: Invalid, Cause: true, Meaning: "The config drive can't be used.",
-		Do:     "Deploy again with a config drive that is an object, a base64 encoded ISO, or the URL of one.",
+		Advise: "Deploy again with a config drive that is an object, a base64 encoded ISO, or the URL of one.",
 		Fields: []string{"instance_info/configdrive"},
 	},
 
 	{
 		Code: SecretUnreadable, Kind: Internal, Cause: true, Meaning: "A stored secret can't be decrypted.",
-		Do: "Start the conductors and the orchestrators with the same keyset as the API. If the secret was given for another address, or the keys are lost, give it again.", Then: thenRetry,
+		Advise: "Start the conductors and the orchestrators with the same keyset as the API. If the secret was given for another address, or the keys are lost, give it again.", Then: thenRetry,
 		Fields: []string{"driver_info"},
 	},
 	{
 		Code: ConductorsDied, Can: []Do{ListConductors}, Kind: Refused, Cause: true, Meaning: "Several conductors in a row died during the same step.",
-		Do: "Look at the ends of their logs, and at the memory of their hosts: an answer of this BMC or agent may crash them. Retry when the reason is known.",
+		Advise: "Look at the ends of their logs, and at the memory of their hosts: an answer of this BMC or agent may crash them. Retry when the reason is known.",
 	},
 	{
 		Code: ConductorDied, Kind: Refused, Cause: true, Meaning: "The conductor died while the node was in maintenance, and then no other conductor may continue the step.",
-		Do: "End the maintenance.", Then: thenRetry,
+		Advise: "End the maintenance.", Then: thenRetry,
 		Fields: []string{"maintenance"},
 	},
 	{
 		Code: StepsTimedOut, Kind: Refused, Cause: true, Meaning: "All steps together took longer than they may.",
-		Do: "Look at the operation for the step that took so long, and at the server's console.", Then: thenRetry,
+		Advise: "Look at the operation for the step that took so long, and at the server's console.", Then: thenRetry,
 	},
 	{
 		Code: NobodyUnheld, Kind: Refused, Cause: true, Meaning: "A hold step waited for somebody to unhold the node, and nobody did in time.",
-		Do: "Retry the operation, and unhold the node when it may go on.",
+		Advise: "Retry the operation, and unhold the node when it may go on.",
 	},
 	{
 		Code: WorkflowTerminated, Kind: Refused, Cause: true, Meaning: "Somebody terminated the operation's workflow in Temporal, or it ended there in another way before the operation did.",
-		Do: "Temporal shows who terminated it, and reconciliation undoes what is half done; retry if the work is still wanted. To end an operation, cancel it instead.",
+		Advise: "Temporal shows who terminated it, and reconciliation undoes what is half done; retry if the work is still wanted. To end an operation, cancel it instead.",
 	},
 	{
 		Code: WorkflowTimedOut, Kind: Refused, Cause: true, Meaning: "The operation's workflow timed out in Temporal.",
-		Do: "Check that orchestrators run. What was half done is undone by reconciliation.", Then: thenRetry,
+		Advise: "Check that orchestrators run. What was half done is undone by reconciliation.", Then: thenRetry,
 	},
 	{
 		Code: WorkflowLost, Kind: Refused, Cause: true, Meaning: "Temporal does not know the operation's workflow any more.",
-		Do: "Temporal has lost data, was restored from an older copy, or Temper uses another namespace now. What was half done is undone by reconciliation.", Then: thenRetry,
+		Advise: "Temporal has lost data, was restored from an older copy, or Temper uses another namespace now. What was half done is undone by reconciliation.", Then: thenRetry,
 	},
 
 	{
 		Code: CancelledByPerson, Kind: Refused, Cause: true, Meaning: "Somebody cancelled the operation.",
-		Do: "Retry the operation if the work is still wanted. Its record says who cancelled it, and why, if a name and a reason were given.",
+		Advise: "Retry the operation if the work is still wanted. Its record says who cancelled it, and why, if a name and a reason were given.",
 	},
 	{
 		Code: AbortedByPerson, Kind: Refused, Cause: true, Meaning: "Somebody cancelled the operation after the step that ran, or while it held for a decision (abort).",
-		Do: "Retry the operation if the work is still wanted. Its record says who cancelled it, and why, if a name and a reason were given.",
+		Advise: "Retry the operation if the work is still wanted. Its record says who cancelled it, and why, if a name and a reason were given.",
 	},
 	{
 		Code: EndedByForce, Kind: Refused, Cause: true, Meaning: "Somebody took the node from the operation by force.",
-		Do: "The node's history says who and why, and reconciliation undoes what is half done. Retry the operation if the work is still wanted.",
+		Advise: "The node's history says who and why, and reconciliation undoes what is half done. Retry the operation if the work is still wanted.",
 	},
 }

@@ -14,7 +14,7 @@ import (
 func TestMeaningAndAdviceAreShort(t *testing.T) {
 	sentence := regexp.MustCompile(`[.?] `)
 	for _, row := range fault.Codes {
-		for name, text := range map[string]string{"Meaning": row.Meaning, "Do": row.Do} {
+		for name, text := range map[string]string{"Meaning": row.Meaning, "Advise": row.Advise} {
 			sentences := sentence.Split(text, -1)
 			if len(sentences) > 2 {
 				t.Errorf("%s of %s has %d sentences", name, row.Code, len(sentences))

@@ -1,5 +1,5 @@
 // Package finding has the words for what Temper finds out about a node, an operation or a step. A finding is a code with parameters,
-// which programs can use; Rows has the words of each code once. Who finds something chooses the code, and no words.
+// which programs can use; Rows has the words of each code once. Who finds something chooses the code and its parameters. What a code of an error means stands in fault.Codes.
 package finding
 
 import (

@@ -1,5 +1,6 @@
 // Package help says how somebody does what an explanation or an error advises: with a
-// command, and with a request to the API. Actions are named elsewhere (package explain).
+// command, and with a request to the API. Actions are named elsewhere (fault.Do): by the
+// rows of fault.Codes, by package explain, by errors.
 // How each is written stands here once.
 package help
 

@@ -37,7 +37,7 @@ func troubleshooting() string {
 	p := func(format string, a ...any) { fmt.Fprintf(&b, format+"\n", a...) }
 	p("# Troubleshooting")
 	p("")
-	p("Generated from the table of codes in `internal/fault` by `go generate ./internal/help`; change the table, not this page.")
+	p("Generated from the tables of codes (`internal/fault`) and of commands (`internal/help/table.go`) by `go generate ./internal/help`; change these, not this page.")
 	p("")
 	p("Every error of the API has a `code`, and every operation that failed or was ended has a `cause`, which is a code of the same table.")
 	p("An operation that waits for a decision, or that undoes its work because it failed, already has its cause. Codes stay as they")

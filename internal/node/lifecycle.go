@@ -16,7 +16,7 @@ type Rule struct {
 }
 
 // Rules is the whole life cycle: Ironic's 93 transitions (common/state_machine.py).
-// What is not here is refused, and no state changes anywhere else.
+// What is not here is refused, and the state of a node that exists changes nowhere else.
 var Rules = []Rule{
 	{Enroll, EventManage, Verifying},
 

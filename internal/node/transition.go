@@ -5,7 +5,7 @@ import (
 )
 
 // Transition is a move of a node along the life-cycle table, with everything that
-// changes because of it. A node changes its provision state in no other way.
+// changes because of it. A node that exists changes its provision state in no other way.
 //
 // Apply changes the node in memory. Package store writes what Apply has changed, and
 // removes what ClearInstance names and the node's row does not hold.

@@ -15,6 +15,7 @@ type Verb struct {
 	NotProtected bool // it is refused for a protected node
 	// NotRetired and NotInMaintenance: it is refused for a retired node, or for one in
 	// maintenance. They are what the error calls it; "" = it is not refused.
+	// admission.Verb refuses deploy and rebuild in maintenance before anything else, as Ironic does.
 	NotRetired, NotInMaintenance string
 }
 

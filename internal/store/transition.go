@@ -7,6 +7,7 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
+// updateStateSQL writes provision_state and the other columns that a move changes (onMove in node_row.go).
 var updateStateSQL = nodeUpdate(`
 UPDATE nodes SET ` + nodeTable.assignments(onMove) + `,
 	owed_tries = CASE WHEN @owed::jsonb = '[]' THEN 0 ELSE owed_tries END, owed_tried_at = CASE WHEN @owed::jsonb <> '[]' THEN owed_tried_at END,
@@ -39,7 +40,7 @@ UPDATE ports SET internal_info = internal_info - 'tenant_vif_port_id', extra = e
 	dropAgentSQL = `DELETE FROM agents WHERE node_id = @node`
 )
 
-// queueState writes the locked node as its transitions and the caller have changed it,
+// queueState adds to the batch what writes the locked node as its transitions and the caller have changed it,
 // with what belongs to it outside its row. Secrets that had a place in the node before
 // and have none now are dropped. Nothing else writes the provision state of a node that
 // exists.

@@ -145,7 +145,8 @@ func (e *endpoint) Unused() time.Duration {
 }
 
 // send makes one HTTP request in one of the BMC's slots, within the time that this BMC
-// has for answers. An answer of any status is no error.
+// has for answers. An answer of any status is no error. Only the stream of events
+// (events.go) makes its request past it.
 func (e *endpoint) send(ctx context.Context, r request, p login) (*answer, error) {
 	if err := cancelled(ctx, false); err != nil {
 		return nil, err
