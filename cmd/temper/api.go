@@ -85,10 +85,11 @@ func runAPI(ctx context.Context, p *process, r *config.API) error {
 	if err != nil {
 		return err
 	}
-	l, err := net.Listen("tcp", r.Listen)
+	l, err := p.listen(r.Process, r.Listen)
 	if err != nil {
-		return fmt.Errorf("listen: %w", err)
+		return err
 	}
+	p.warnOfPlainPasswords(r.Auth, r.Process, r.Listen)
 	if r.Auth.Strategy == config.NoAuth {
 		p.log.Warn("auth.strategy is noauth: everybody who reaches this address may do everything", zap.String("listen", r.Listen))
 	}
@@ -101,7 +102,7 @@ func runAPI(ctx context.Context, p *process, r *config.API) error {
 		witness := worker.Witness{Store: db, Timeout: r.ConductorHeartbeatTimeout, Log: p.log}
 		g.Go(func() error { return witness.Run(ctx) })
 		defer announce(ctx, p, db, coverage.RoleAPI, processName(), r.ConductorHeartbeatTimeout)()
-		if err := reach(ctx, p, r, dependencies, temporal, &schedule, baseURL(l.Addr())); err != nil {
+		if err := reach(ctx, p, r, dependencies, temporal, &schedule, baseURL(r.Process, l.Addr())); err != nil {
 			return err
 		}
 		<-ctx.Done()
@@ -195,12 +196,12 @@ func serve(ctx context.Context, l net.Listener, h http.Handler, grace time.Durat
 }
 
 // baseURL returns the URL at which this machine reaches a listener.
-func baseURL(a net.Addr) string {
+func baseURL(c config.Process, a net.Addr) string {
 	host, port, _ := net.SplitHostPort(a.String()) // of a listener, so it is one
 	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
 		host = "127.0.0.1"
 	}
-	return "http://" + net.JoinHostPort(host, port)
+	return scheme(c) + "://" + net.JoinHostPort(host, port)
 }
 
 // reconcileSlack is how long, after three intervals, no reconciliation may end before the API says that it is late.

@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"os/signal"
@@ -40,19 +38,20 @@ partition_key and peer_list are read again on SIGHUP. docs/compute-services.md h
 }
 
 func runCompute(ctx context.Context, p *process, r *config.Compute, c *cobra.Command) error {
-	api, err := client.New(client.Config{URL: r.APIURL})
+	api, err := client.New(client.Config{URL: r.APIURL, CAFile: r.APICA})
 	if err != nil {
 		return err
 	}
 	defer api.Close()
-	l, err := net.Listen("tcp", r.Listen)
+	l, err := p.listen(r.Process, r.Listen)
 	if err != nil {
-		return fmt.Errorf("listen: %w", err)
+		return err
 	}
+	p.warnOfPlainPasswords(r.Auth, r.Process, r.Listen)
 	s := &compute.Service{
 		API: api, Host: orHostname(r.Host), Interval: r.Interval, Settings: computeSettings(r), Log: p.log,
 		Reread: func() (compute.Settings, error) { return rereadCompute(c) }, Changed: reloadSignals(ctx, p),
-		Started: func() { p.ready(baseURL(l.Addr()), func(context.Context) error { return nil }) },
+		Started: func() { p.ready(baseURL(r.Process, l.Addr()), func(context.Context) error { return nil }) },
 	}
 	s.Metrics = compute.NewMetrics(p.metrics, s)
 	handler, err := guarded(r, s.Handler(), p.log)

@@ -31,6 +31,7 @@ type process struct {
 	readyFile    string
 	settingsFile string          // absolute; "" = the settings come from elsewhere
 	listener     *metrics.Server // nil = it serves no metrics
+	metricsURL   string
 	healthy      atomic.Pointer[func(context.Context) error]
 	told         atomic.Pointer[string] // the problem that away has logged last
 }
@@ -97,9 +98,10 @@ func (r role) start(c *cobra.Command, environ []string, readyFile string) error 
 	p.unready(&api.Missing{Reason: "it is starting", Err: errors.New("starting")})
 	var l net.Listener // nil = it serves no metrics
 	if r.common.MetricsListen != "" {
-		if l, err = net.Listen("tcp", r.common.MetricsListen); err != nil {
+		if l, err = p.listen(*r.common, r.common.MetricsListen); err != nil {
 			return fmt.Errorf("serve metrics: %w", err)
 		}
+		p.metricsURL = baseURL(*r.common, l.Addr()) + "/metrics"
 	}
 	guard := origin.NewGuard(r.common.MetricsListen, r.common.AllowedHosts)
 	err = p.serveMetrics(c.Context(), l, guard, func(ctx context.Context) error {
@@ -173,7 +175,7 @@ func (p *process) ready(url string, healthy func(context.Context) error) {
 	p.healthy.Store(&healthy)
 	at := devfile.Ready{URL: url}
 	if p.listener != nil {
-		at.MetricsURL = p.listener.URL()
+		at.MetricsURL = p.metricsURL
 	}
 	p.log.Info("this process is ready", zap.String("url", at.URL), zap.String("metrics_url", at.MetricsURL))
 	if p.readyFile == "" {

@@ -30,6 +30,7 @@ var rules = []rule{
 	{at: "internal/fault", ours: []string{"internal/mask"}, never: []string{anyThirdParty}, why: "everything imports it"},
 	{at: "internal/buildinfo", never: []string{anyThirdParty}, why: "every role and every client has a version"},
 	{at: "internal/dial", ours: []string{"internal/fault"}, never: []string{anyThirdParty}, why: "connections, whoever makes them"},
+	{at: "internal/tlsfile", never: []string{anyThirdParty}, why: "certificates in files, whoever serves or trusts them"},
 	{at: "internal/recording", never: []string{anyThirdParty}, why: "a file, shared with the simulator"},
 	{at: "internal/jsonvalue", never: []string{anyThirdParty}, why: "everything decodes JSON"},
 	{at: "internal/jsonlimit", never: []string{temporal, pgx, gin, gofish, zap}, why: "whoever reads what strangers send"},
@@ -139,7 +140,7 @@ var rules = []rule{
 	},
 	{at: "worker", ours: []string{"*"}, not: []string{"api", "web", "internal/sim", "cmd", "test"}, never: []string{gin}, why: "it fits the real things together"},
 
-	{at: "internal/client", ours: []string{"internal/fault"}, never: []string{temporal, pgx, gin, gofish}, why: "a client knows the API and nothing behind it"},
+	{at: "internal/client", ours: []string{"internal/tlsfile", "internal/fault"}, never: []string{temporal, pgx, gin, gofish}, why: "a client knows the API and nothing behind it"},
 	{at: "internal/cli", ours: []string{"internal/client", "internal/configdrive", "internal/dev/devfile", "internal/fault", "internal/mask", "internal/node", "internal/text"}, never: []string{temporal, pgx, gin, gofish}, why: "the command line is a client of the API"},
 	{at: "internal/cli/exit", never: []string{anyThirdParty}, why: "exit codes are a contract with scripts"},
 	{at: "internal/cli/input", never: []string{temporal, pgx, gin, gofish}, why: "it reads files and terminals only"},

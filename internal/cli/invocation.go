@@ -44,7 +44,7 @@ func invocationOf(c *cobra.Command) invocation {
 	if called := c.Root().Annotations[calledAs]; called != "" {
 		i.program = text.ShellWord(called)
 	}
-	for _, name := range []string{"api", "user"} { // never the password, which TEMPER_API_PASSWORD can have
+	for _, name := range []string{"api", "api-ca", "user"} { // never the password, which TEMPER_API_PASSWORD can have
 		if f := c.Flag(name); f != nil && f.Changed {
 			i.flags += " --" + name + " " + text.ShellWord(withoutPassword(f.Value.String()))
 		}

@@ -28,6 +28,7 @@ var devInfoFiles = []string{".temper/dev/" + devfile.InfoFile, ".temper/" + devf
 // session is one run of a command over the API: the client, the format of the answer, and the streams.
 type session struct {
 	api, user, password string
+	caFile              string // of the API's authorities
 	timeout             timeLimit
 	format              format
 	wide                bool
@@ -67,6 +68,7 @@ func (s *session) addFlags(c *cobra.Command, f *pflag.FlagSet) {
 	f.StringVar(&s.api, "api", "", "`URL` of the API (default $TEMPER_API_URL, else that of a temper dev that was started in this folder, else "+defaultAPI+")")
 	f.StringVar(&s.user, "user", "", "user `name`, if the API requires one (default $TEMPER_API_USER)")
 	f.StringVar(&s.password, "password", "", "`password` of the user; prefer $TEMPER_API_PASSWORD, which no process list shows")
+	f.StringVar(&s.caFile, "api-ca", "", "`FILE` with the authorities of the API's certificate, PEM, besides the system's (default $TEMPER_API_CA)")
 	f.Var(&s.timeout, "timeout", "`DURATION` that a request may take, retries included; a command that follows operations stops after it, without it never")
 	f.BoolVar(&s.wide, "wide", false, "show tables in full, with more columns; without it they are cut to the width of the terminal")
 	f.VarP(&s.format, "output", "o", "output `format`: table, json or yaml")
@@ -118,7 +120,8 @@ func (s *session) open(c *cobra.Command, late *delay) error {
 	var err error
 	s.Client, err = client.New(client.Config{
 		URL: s.apiURL(), User: cmp.Or(s.user, os.Getenv("TEMPER_API_USER")),
-		Password: cmp.Or(s.password, os.Getenv("TEMPER_API_PASSWORD")), Timeout: s.timeout.Duration, RepeatFor: s.repeatFor(),
+		Password: cmp.Or(s.password, os.Getenv("TEMPER_API_PASSWORD")), CAFile: cmp.Or(s.caFile, os.Getenv("TEMPER_API_CA")),
+		Timeout: s.timeout.Duration, RepeatFor: s.repeatFor(),
 		Retrying: late.repeats, Warning: late.warns,
 		Waiting: func(ctx context.Context, until, again time.Time) { late.waits(ctx, s.Client, until, again) },
 	})

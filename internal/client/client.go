@@ -5,6 +5,7 @@ package client
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +16,7 @@ import (
 	"time"
 
 	"go.temper.dev/temper/internal/jsonvalue"
+	"go.temper.dev/temper/internal/tlsfile"
 )
 
 // Version is the microversion of every request: the newest that the API has.
@@ -45,6 +47,8 @@ type Config struct {
 	URL string
 	// User and Password for http_basic. Default: none are sent.
 	User, Password string
+	// CAFile has certificates of authorities, PEM, that are trusted besides the system's. Default: none.
+	CAFile string
 	// Timeout limits a request, retries included. Default: 30 s.
 	Timeout time.Duration
 	// RepeatFor limits how long a request that only reads is repeated after an error that may pass, and one with an idempotency key
@@ -97,11 +101,20 @@ func New(c Config) (*Client, error) {
 	if c.Warning == nil {
 		c.Warning = func(string) {}
 	}
+	var trust *tls.Config
+	if c.CAFile != "" {
+		pool, err := tlsfile.Authorities(c.CAFile)
+		if err != nil {
+			return nil, fmt.Errorf("read the authorities of the API's certificate: %w", err)
+		}
+		trust = &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
+	}
 	path := strings.TrimSuffix(strings.TrimRight(u.Path, "/"), "/v1")
 	transport := &http.Transport{
 		Proxy:                 http.ProxyFromEnvironment,
 		DialContext:           (&net.Dialer{Timeout: min(dialTimeout, c.Timeout)}).DialContext,
 		TLSHandshakeTimeout:   dialTimeout,
+		TLSClientConfig:       trust,
 		MaxIdleConnsPerHost:   32,
 		IdleConnTimeout:       time.Minute,
 		ForceAttemptHTTP2:     true,

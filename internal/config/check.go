@@ -95,6 +95,11 @@ func (c Process) check(p *problems) {
 	if c.MetricsListen != "" {
 		p.requireAddress("metrics_listen", c.MetricsListen)
 	}
+	if (c.TLSCert == "") != (c.TLSKey == "") {
+		p.refuse("tls_cert", "want it together with tls_key, or neither")
+	}
+	p.requireFile("tls_cert", c.TLSCert)
+	p.requireFile("tls_key", c.TLSKey)
 	p.requirePositive(map[string]time.Duration{"shutdown_grace": c.ShutdownGrace})
 }
 
@@ -260,17 +265,21 @@ func (r *API) check(p *problems) {
 	if r.PublicURL != "" {
 		p.requireURL("public_url", r.PublicURL, "http", "https")
 	}
-	p.requireAuth(r.Auth, "listen", r.Listen)
+	p.requireAuth(r.Auth, r.Process, "listen", r.Listen)
 }
 
-// requireAuth requires auth.strategy if listen is more than loopback.
-func (p *problems) requireAuth(a Auth, listenKey, listen string) {
+// requireAuth requires auth.strategy if listen is more than loopback, and TLS if it takes passwords there.
+func (p *problems) requireAuth(a Auth, c Process, listenKey, listen string) {
 	switch a.Strategy {
 	case HTTPBasic:
 		if a.HtpasswdFile == "" {
 			p.refuse("auth.htpasswd_file", "want the file with users and bcrypt hashes, because auth.strategy is http_basic")
 		}
 		p.requireFile("auth.htpasswd_file", a.HtpasswdFile)
+		if !origin.Loopback(listen) && !c.TLS() && !a.Plain {
+			p.refuse("tls_cert", "want a certificate, because %s is %s, and passwords would cross the network in the clear; "+
+				"auth.plain_http allows that, where a proxy or an internal network protects them", listenKey, listen)
+		}
 	case NoAuth:
 	case "":
 		if !origin.Loopback(listen) {
@@ -365,8 +374,9 @@ const maxInterval = 5 * time.Second
 func (r *Compute) check(p *problems) {
 	r.Process.check(p)
 	p.requireURL("api_url", r.APIURL, "http", "https")
+	p.requireFile("api_ca", r.APICA)
 	p.requireAddress("compute_listen", r.Listen)
-	p.requireAuth(r.Auth, "compute_listen", r.Listen)
+	p.requireAuth(r.Auth, r.Process, "compute_listen", r.Listen)
 	p.requirePositive(map[string]time.Duration{"compute_heartbeat_interval": r.Interval})
 	if r.Interval > maxInterval {
 		p.refuse("compute_heartbeat_interval", "want at most %s", maxInterval)

@@ -30,9 +30,14 @@ type Process struct {
 	LogLevel      string        `key:"log_level" default:"info" help:"least level that is logged: debug, info, warn or error"`
 	LogFormat     string        `key:"log_format" default:"json" help:"json, or console for reading"`
 	MetricsListen string        `key:"metrics_listen" default:"127.0.0.1:0" help:"address of /metrics and /healthz; port 0 is a free one, empty for none"`
+	TLSCert       string        `key:"tls_cert" help:"file with the certificate of this process's listeners, PEM, then those that lead to an authority; read again when it changes"`
+	TLSKey        string        `key:"tls_key" help:"file with that certificate's key, PEM"`
 	AllowedHosts  []string      `key:"allowed_hosts" help:"host names that requests to a listener on loopback may have in their Host header, besides loopback's own; * is any"`
 	ShutdownGrace time.Duration `key:"shutdown_grace" default:"20s" help:"how long a stop may take before what is left is cut off"`
 }
+
+// TLS reports whether the listeners speak https.
+func (c Process) TLS() bool { return c.TLSCert != "" }
 
 // Database says how to reach PostgreSQL, and with which keys secrets are sealed.
 type Database struct {
@@ -207,6 +212,7 @@ const (
 type Auth struct {
 	Strategy     string `key:"strategy" help:"http_basic or noauth; required if the API or compute service listens on more than loopback"`
 	HtpasswdFile string `key:"htpasswd_file" help:"file with users and bcrypt hashes, for http_basic"`
+	Plain        bool   `key:"plain_http" default:"false" help:"whether passwords may cross the network without TLS, where a proxy or an internal network protects them"`
 }
 
 // The values of Rules.UnhealthyNodes.

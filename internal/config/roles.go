@@ -88,6 +88,7 @@ type Compute struct {
 	Auth         Auth          `key:"auth"`
 	Interval     time.Duration `key:"compute_heartbeat_interval" default:"3s" help:"pause between two renewals of its lease, which lasts 15s"`
 	APIURL       string        `key:"api_url" secret:"url" help:"the API, as http://host:port or with user:password@ (required)"`
+	APICA        string        `key:"api_ca" help:"file with the authorities of the API's certificate, PEM, besides the system's"`
 }
 
 // Migrate is the command that brings the tables of PostgreSQL up to date.

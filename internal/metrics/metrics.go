@@ -31,7 +31,6 @@ func NewRegistry() *prometheus.Registry {
 // Server is a listener with /metrics and /healthz.
 type Server struct {
 	http *http.Server
-	addr string
 }
 
 // Serve answers on l until Stop what guard lets through. away returns what the process needs and does not have, in sentences
@@ -49,7 +48,7 @@ func Serve(l net.Listener, guard *origin.Guard, g prometheus.Gatherer, away func
 		}
 		fmt.Fprintln(w, "ok")
 	})
-	s := &Server{addr: l.Addr().String(), http: &http.Server{
+	s := &Server{http: &http.Server{
 		Handler: guard.Handler(mux), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 20 * time.Second,
 		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 16 << 10,
 	}}
@@ -60,9 +59,6 @@ func Serve(l net.Listener, guard *origin.Guard, g prometheus.Gatherer, away func
 	}()
 	return s
 }
-
-// URL returns the URL of the metrics: http://host:port/metrics.
-func (s *Server) URL() string { return "http://" + s.addr + "/metrics" }
 
 // Stop ends the listener.
 func (s *Server) Stop() {

@@ -43,14 +43,16 @@ func TestMetricsAndHealthAreServedUntilStop(t *testing.T) {
 	r.MustRegister(c)
 	c.Add(3)
 	var away []string
-	s := metrics.Serve(listen(t), guard, r, func(context.Context) []string { return away }, func(err error) { t.Error("Stop is no failure: ", err) })
+	l := listen(t)
+	url := "http://" + l.Addr().String() + "/metrics"
+	s := metrics.Serve(l, guard, r, func(context.Context) []string { return away }, func(err error) { t.Error("Stop is no failure: ", err) })
 
-	code, body := get(t, s.URL())
+	code, body := get(t, url)
 	require.Equal(t, http.StatusOK, code)
 	require.Contains(t, body, "temper_test_total 3")
 	require.Contains(t, body, "go_goroutines")
 
-	health := strings.TrimSuffix(s.URL(), "/metrics") + "/healthz"
+	health := strings.TrimSuffix(url, "/metrics") + "/healthz"
 	code, _ = get(t, health)
 	require.Equal(t, http.StatusOK, code)
 	away = []string{"PostgreSQL does not answer", "Temporal does not answer"}
@@ -59,7 +61,7 @@ func TestMetricsAndHealthAreServedUntilStop(t *testing.T) {
 	require.Equal(t, "PostgreSQL does not answer\nTemporal does not answer\n", body)
 
 	s.Stop()
-	_, err := http.Get(s.URL())
+	_, err := http.Get(url)
 	require.Error(t, err)
 }
 
