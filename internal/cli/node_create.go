@@ -10,26 +10,41 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"go.temper.dev/temper/internal/cli/exit"
 	"go.temper.dev/temper/internal/client"
 )
 
 func newNodeCreate(s *session) *cobra.Command {
 	var interfaces interfaceFlags
-	var uuid string
+	var uuid, file string
+	parallel := defaultParallel
 	c := &cobra.Command{
-		Use: "create [NAME]", Short: "Enrol a node", Args: cobra.MaximumNArgs(1),
-		Long: `Enrol a node. A VALUE that is valid JSON is read as JSON, any other as text; passwords are always text.`,
+		Use: "create [NAME]", Short: "Enrol a node, or all of a file", Args: cobra.MaximumNArgs(1),
+		Long: `Enrol a node, or all of a file. A file in YAML or JSON is a list of nodes with their fields and ports, as "baremetal create" takes it
+(nodes: [{name: n1, driver: redfish, driver_info: {...}, ports: [{address: ...}]}]); one that ends in .csv is a table whose first line
+has the fields (name,driver,driver_info.redfish_address,ports). What is there already stays as it is, so the command can be repeated.
+
+A VALUE that is valid JSON is read as JSON, any other as text; passwords are always text.`,
 		Example: `  temper node create n1 --driver redfish --driver-info redfish_address=https://10.0.0.1 \
-      --driver-info redfish_username=admin --driver-info redfish_password=-`,
+      --driver-info redfish_username=admin --driver-info redfish_password=-
+  temper node create -f nodes.yaml`,
 		ValidArgsFunction: cobra.NoFileCompletions,
 	}
 	creatable := slices.DeleteFunc(slices.Clone(nodeFields), func(f field) bool { return f.setOnly || f.name == "name" })
 	flags := addFields(c, creatable)
 	interfaces.addTo(c, false)
 	c.Flags().StringVar(&uuid, "uuid", "", "`uuid` of the node; default: a new one")
+	c.Flags().StringVarP(&file, "file", "f", "", "enrol the nodes of this `FILE`, with their ports")
+	c.Flags().IntVar(&parallel, "parallel", defaultParallel, "of a file: create so many nodes at the same time")
 	must(c.RegisterFlagCompletionFunc("driver", s.completeDrivers(0)))
 	c.RunE = s.run(func(ctx context.Context, args []string) error {
 		fields := flags.values()
+		if file != "" {
+			if len(args) > 0 || len(fields) > 0 || uuid != "" || len(interfaces.given) > 0 {
+				return exit.Usage(errors.New("--file has all that its nodes need: leave the name and the other flags out"))
+			}
+			return s.createNodes(ctx, file, max(parallel, 1))
+		}
 		if fields["driver"] == nil {
 			return errors.New("say which driver the node has with --driver: temper driver list shows which there are")
 		}
