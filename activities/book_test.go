@@ -93,6 +93,7 @@ INSERT INTO bmc_silences SELECT n.id, @bmc, @since, @asked_at, @asked_by, @next_
 ON CONFLICT (node_id) DO UPDATE SET since = excluded.since, asked_by = excluded.asked_by, next_at = excluded.next_at`
 
 	agentGoneSQL     = `DELETE FROM agents a USING nodes n WHERE n.id = a.node_id AND n.uuid = @uuid`
+	agentBootsSQL    = `INSERT INTO agents (node_id) SELECT id FROM nodes WHERE uuid = @uuid ON CONFLICT DO NOTHING`
 	agentInspectsSQL = `UPDATE agents a SET inspected_at = @at FROM nodes n WHERE n.id = a.node_id AND n.uuid = @uuid`
 )
 
@@ -113,7 +114,8 @@ func (b *book) change(f func(n *node.Node)) {
 			return tx.SendBatch(b.t.Context(), b.changed(n)).Close()
 		})
 	})
-	if n.Agent != nil && n.Agent != had {
+	if n.Agent != nil && n.Agent != had { // of a boot that has begun
+		b.raw(agentBootsSQL, pgx.NamedArgs{"uuid": b.node})
 		require.NoError(b.t, b.agentCalls(b.t.Context(), *n.Agent, "token"))
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap"
 
+	"go.temper.dev/temper/api/boot"
 	"go.temper.dev/temper/api/httpd"
 	"go.temper.dev/temper/api/intent"
 	"go.temper.dev/temper/api/ironic"
@@ -25,7 +26,10 @@ import (
 )
 
 // Store is what the API reads and writes.
-type Store = intent.Store
+type Store interface {
+	intent.Store
+	boot.Store
+}
 
 // Operations is how an operation that was written becomes work.
 type Operations = intent.Operations
@@ -38,6 +42,12 @@ type Auth = httpd.Auth
 
 // AgentSettings is what ramdisk agents are told and held to.
 type AgentSettings = ironic.AgentSettings
+
+// Ramdisk makes the CDs from which servers boot the agent.
+type Ramdisk = boot.Ramdisk
+
+// OpenRamdisk opens the image from which they are made, and reads the file with the authorities that agents trust, if it is not "".
+func OpenRamdisk(image, caFile string) (*Ramdisk, error) { return boot.Open(image, caFile) }
 
 // Missing says in an error of Config.Ready what is not there.
 type Missing = temper.Missing
@@ -129,6 +139,10 @@ type Config struct {
 	ProbeImage func(context.Context, image.Info) (int64, error)
 	// Agent is the settings for ramdisk agents.
 	Agent AgentSettings
+	// Boot says where servers boot the agent from CDs that Temper makes, and Ramdisk has the image from which it makes them. nil = it
+	// makes none.
+	Boot    node.BootSites
+	Ramdisk *Ramdisk
 }
 
 func (c Config) withDefaults() Config {
@@ -217,7 +231,7 @@ func New(c Config) (*Server, error) {
 		StartTimeout: c.StartTimeout, AnswerWithin: c.AnswerWithin, HardwareDeadline: c.HardwareDeadline, Safe: c.Safe, MaxLimit: c.MaxLimit, Settings: c.Settings,
 		NodeLockedWait: c.NodeLockedWait, Log: c.Log,
 		AutomatedClean: c.AutomatedClean, DedicatedNodes: c.DedicatedNodes, AutomaticLessee: c.AutomaticLessee,
-		OnFailure: c.OnFailure, Images: c.Images, ProbeImage: c.ProbeImage,
+		OnFailure: c.OnFailure, Images: c.Images, Boot: c.Boot, ProbeImage: c.ProbeImage,
 	})
 	theirs, err := ironic.New(service, c.Agent, c.Metrics)
 	if err != nil {
@@ -231,7 +245,7 @@ func New(c Config) (*Server, error) {
 	http, err := httpd.New(httpd.Config{
 		Auth: c.Auth, Listen: c.Listen, AllowedHosts: c.AllowedHosts, PublicURL: c.PublicURL, Log: c.Log, Metrics: c.Metrics,
 		Now: c.Now, RequestTimeout: c.RequestTimeout, Unversioned: ironic.RootResources(), CurrentURL: ironic.CurrentURL, NotFound: ironic.NotFound,
-	}, slices.Concat(theirs.Routes(), ours.Routes()))
+	}, slices.Concat(theirs.Routes(), ours.Routes(), boot.New(c.Store, c.Ramdisk).Routes()))
 	if err != nil {
 		return nil, err
 	}

@@ -52,7 +52,15 @@ func (t *task) bootPhase(ctx context.Context, step *node.Step) (string, error) {
 		if err := t.awaitInsertion(ctx, step); err != nil { // the record of the power request would take its place
 			return "", err
 		}
-		return phaseOff, t.powerTo(ctx, step, bmc.PowerOff, bmc.RequestForceOff, t.Settings.PowerTimeout)
+		if err := t.powerTo(ctx, step, bmc.PowerOff, bmc.RequestForceOff, t.Settings.PowerTimeout); err != nil {
+			return "", err
+		}
+		// The next boot has a new agent: what an earlier one reported, its token and its medium are deleted before the next
+		// one gets its own.
+		t.pending.ClearAgent = true
+		t.node.Agent = nil
+		t.agentClient = nil
+		return phaseOff, nil
 	case phaseOff:
 		boot, err := t.boot()
 		if err != nil {
@@ -65,11 +73,6 @@ func (t *task) bootPhase(ctx context.Context, step *node.Step) (string, error) {
 		if again {
 			return "", foundOn(step)
 		}
-		// The next boot has a new agent: what an earlier one reported, and its token,
-		// are deleted before the server is switched on.
-		t.pending.ClearAgent = true
-		t.node.Agent = nil
-		t.agentClient = nil
 		return phaseArmed, nil
 	default:
 		if err := t.powerTo(ctx, step, bmc.PowerOn, bmc.RequestOn, t.Settings.PowerTimeout); err != nil {
@@ -108,8 +111,8 @@ func (t *task) waitForAgent(ctx context.Context) error {
 // already.
 func (t *task) waitForCall(until time.Time) {
 	name := ""
-	if iso, err := node.AgentISO(t.node, t.op.Kind.Spec().Family, t.driverInfo, t.instanceInfo); err == nil {
-		name = mediumName(iso)
+	if ramdisk, err := t.ramdisk(); err == nil {
+		name = mediumName(ramdisk.ISO)
 	}
 	since := time.Now().UTC()
 	if had := t.op.StepWait; had != nil && had.For == node.WaitCall {

@@ -49,7 +49,10 @@ func (t *task) fromDisk(ctx context.Context) error {
 // noRamdisk is the boot interface where there is no ramdisk: fake hardware.
 type noRamdisk struct{}
 
-func (noRamdisk) prepareRamdisk(context.Context, *task, *node.Step) (bool, error) { return false, nil }
+func (noRamdisk) prepareRamdisk(ctx context.Context, t *task, _ *node.Step) (bool, error) {
+	_, err := t.Store.BeginBoot(ctx, t.op.ID, t.claim, nil)
+	return false, err
+}
 
 func (noRamdisk) cleanUpRamdisk(_ context.Context, t *task) error {
 	t.undone(node.UndoEjectMedia, node.UndoClearBoot)
@@ -68,7 +71,7 @@ func (virtualMediaBoot) prepareRamdisk(ctx context.Context, t *task, step *node.
 	if err != nil {
 		return false, err
 	}
-	iso, err := node.AgentISO(t.node, t.op.Kind.Spec().Family, t.driverInfo, t.instanceInfo)
+	ramdisk, err := t.ramdisk()
 	if err != nil {
 		return false, err
 	}
@@ -85,6 +88,10 @@ func (virtualMediaBoot) prepareRamdisk(ctx context.Context, t *task, step *node.
 	}
 	t.addUndo(node.UndoEjectMedia, node.UndoClearBoot)
 	if err := t.save(ctx); err != nil {
+		return false, err
+	}
+	iso, err := t.beginBoot(ctx, ramdisk)
+	if err != nil {
 		return false, err
 	}
 	if err := t.setMedia(ctx, step, media, iso); err != nil {

@@ -30,6 +30,7 @@ type Settings struct {
 	DeathWithin      time.Duration                 // a conductor that dies within this time of taking a step up may have died of the step
 	DeathPause       time.Duration                 // how long the first attempt after such deaths is delayed
 	Agent            agent.Settings
+	Boot             node.BootSites // where servers boot the agent from CDs that Temper makes
 }
 
 // WithDefaults returns s with defaults for the fields that are zero.

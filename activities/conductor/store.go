@@ -33,6 +33,9 @@ type OperationStore interface {
 	Credentials(ctx context.Context, n *node.Node) (node.Secrets, error)
 	Node(ctx context.Context, ident string) (*node.Node, error)
 	AgentToken(ctx context.Context, nodeUUID string) (string, error)
+	// BeginBoot lets the agent of the next boot be looked up, and stores its medium and its token; m = nil = the medium is not
+	// Temper's. It returns the token of this boot if there is one already.
+	BeginBoot(ctx context.Context, operation int64, c node.Claim, m *node.BootMedium) (token string, err error)
 	NodePorts(ctx context.Context, nodeUUID string) ([]node.Port, error)
 	Covering(ctx context.Context, nodeUUID string) ([]node.Host, error)
 	Inventory(ctx context.Context, nodeUUID string) (inventory, plugin map[string]any, err error)

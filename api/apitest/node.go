@@ -53,6 +53,9 @@ func (b *Bench) MoveTo(uuid string, s node.State) {
 			  {"index":1,"interface":"deploy","step":"write_image","priority":80,"source":"driver","state":"running","attempts":2,"last_error":"agent busy","args":{"a":1}},
 			  {"index":2,"interface":"deploy","step":"boot_instance","priority":20,"source":"driver","state":"pending","attempts":0}]'
 		FROM nodes WHERE uuid = $1`, uuid, string(kind), phase, string(node.TargetOf(s)))
+	if node.Waits(s) { // for an agent, whose boot has begun
+		b.SQL(`INSERT INTO agents (node_id) SELECT id FROM nodes WHERE uuid = $1 ON CONFLICT DO NOTHING`, uuid)
+	}
 }
 
 // Credentials opens the secrets of a node as it is now.

@@ -35,6 +35,7 @@ type Config struct {
 	AutomaticLessee bool
 	OnFailure       node.OnFailure
 	Images          image.Policy
+	Boot            node.BootSites // where servers boot the agent from CDs that Temper makes
 	// ProbeImage fetches what can be checked of an image, and returns how many bytes it needs on a disk (0 = not
 	// known). nil = images are not fetched.
 	ProbeImage func(context.Context, image.Info) (int64, error)

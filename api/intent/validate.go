@@ -1,6 +1,7 @@
 package intent
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -8,6 +9,7 @@ import (
 	"go.temper.dev/temper/api/format"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/image"
+	"go.temper.dev/temper/internal/medium"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/internal/plan"
 )
@@ -51,8 +53,23 @@ func (s *Service) validateBoot(n *node.Node, f node.Family) error {
 	case boot.Boot != node.BootVirtualMedia:
 		return nil
 	}
-	_, err := node.AgentISO(n, f, n.DriverInfo, n.InstanceInfo)
-	return err
+	ramdisk, err := s.Boot.Ramdisk(n, f, n.DriverInfo, n.InstanceInfo)
+	if err != nil || ramdisk.ISO != "" {
+		return err
+	}
+	return checkMedium(n, ramdisk.Site)
+}
+
+// checkMedium checks that what n says has room on the CD that Temper makes, and goes through boot loaders.
+func checkMedium(n *node.Node, site node.BootSite) error {
+	network, err := json.Marshal(n.NetworkData)
+	if err == nil {
+		err = medium.Contents{APIURLs: []string{site.AgentURL}, Append: site.Append, Network: network}.Check()
+	}
+	if err != nil {
+		return fault.New(fault.Invalid, "node %s: %w", n.UUID, err)
+	}
+	return nil
 }
 
 // validateDeploy checks the image and its checksum.

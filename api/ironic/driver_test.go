@@ -38,7 +38,7 @@ func TestDrivers(t *testing.T) {
 	require.Equal(t, "Could not find the following driver(s) or hardware type(s): ipmi.", b.Get("/v1/drivers/ipmi").Fails(404))
 	properties := b.Get("/v1/drivers/redfish/properties").Is(200)
 	require.Contains(t, properties["redfish_address"], "URL or host of the BMC")
-	require.Contains(t, properties["deploy_iso"], "Required by the boot interface redfish-virtual-media")
+	require.Contains(t, properties["deploy_iso"], "Default: a CD that Temper makes for each boot")
 	require.Equal(t, map[string]any{"B1": "B1 description. Required.", "B2": "B2 description. Required."}, b.Get("/v1/drivers/fake-hardware/properties").Is(200))
 	b.Get("/v1/drivers/ipmi/properties").Fails(404)
 }

@@ -41,7 +41,8 @@ func TestANodeAsEachVersionShowsIt(t *testing.T) {
 		power_state = 'power on', power_read_at = '2026-01-03Z', boot_mode = 'uefi', instance_uuid = '8e9d3f6a-0f3c-4a57-9f6d-2f9b6a4c1c11'`)
 	b.SQL(`UPDATE operations SET waiting_for = 'agent', waiting_until = '2026-01-03 00:30Z'`)
 	b.SQL(`INSERT INTO agents (node_id, url, version, first_heartbeat_at, last_heartbeat_at)
-		SELECT id, 'https://10.0.0.9:9999', '11.5.0', '2026-01-03Z', '2026-01-03 00:01Z' FROM nodes`)
+		SELECT id, 'https://10.0.0.9:9999', '11.5.0', '2026-01-03Z', '2026-01-03 00:01Z' FROM nodes
+		ON CONFLICT (node_id) DO UPDATE SET url = excluded.url, version = excluded.version, first_heartbeat_at = excluded.first_heartbeat_at, last_heartbeat_at = excluded.last_heartbeat_at`)
 	for _, minor := range []int{1, 38, 81, 95, 111} {
 		file := filepath.Join("testdata", fmt.Sprintf("node-1.%d.json", minor))
 		var have bytes.Buffer

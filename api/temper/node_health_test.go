@@ -10,7 +10,6 @@ import (
 
 	"go.temper.dev/temper/api"
 	"go.temper.dev/temper/api/apitest"
-	"go.temper.dev/temper/api/intent"
 	"go.temper.dev/temper/internal/node"
 )
 
@@ -58,7 +57,7 @@ func TestTheHealthOfANodeIsShown(t *testing.T) {
 	b.Get("/temper/v1/nodes/n9/health").Fails(404)
 }
 
-type withholding struct{ intent.Store }
+type withholding struct{ api.Store }
 
 func (w withholding) NodeHealth(ctx context.Context, ident string) (*node.NodeHealth, error) {
 	h, err := w.Store.NodeHealth(ctx, ident)

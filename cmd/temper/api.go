@@ -71,6 +71,13 @@ func runAPI(ctx context.Context, p *process, r *config.API) error {
 		return err
 	}
 	defer hooks.Close()
+	var ramdisk *api.Ramdisk // nil = this API makes no CDs
+	if r.Ramdisk != "" {
+		if ramdisk, err = api.OpenRamdisk(r.Ramdisk, r.Agents.CA); err != nil {
+			return err
+		}
+		defer func() { _ = ramdisk.Close() }() // it was only read
+	}
 	server, err := api.New(api.Config{
 		Store: db, Operations: wrapOperations(worker.Starter{Client: temporal, Namespace: r.Temporal.Namespace}), Drivers: hardware, Auth: api.Auth{Strategy: r.Auth.Strategy, File: r.Auth.HtpasswdFile},
 		Listen: r.Listen, AllowedHosts: r.AllowedHosts,
@@ -80,7 +87,7 @@ func runAPI(ctx context.Context, p *process, r *config.API) error {
 		ReconcileLate:  3*r.ReconcileInterval + reconcileSlack,
 		NodeLockedWait: r.NodeLockedWait,
 		EventStreams:   r.Following.Streams, EventStreamsPerUser: r.Following.PerUser,
-		Agent: api.AgentSettings{Callback: to.callbacks},
+		Agent: api.AgentSettings{Callback: to.callbacks}, Boot: r.Sites(), Ramdisk: ramdisk,
 	})
 	if err != nil {
 		return err

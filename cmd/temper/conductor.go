@@ -166,6 +166,7 @@ func stepSettings(name string, r *config.Conductor, to outbound) conductor.Setti
 			node.DeployFamily: r.DeployCallback, node.CleanFamily: r.CleanCallback, node.InspectFamily: r.InspectCallback,
 			node.RescueFamily: r.RescueCallback,
 		},
+		Boot:  r.Sites(),
 		Agent: agent.Settings{Callback: to.callbacks, RequestTimeout: min(r.BMCRequest, r.HeartbeatTimeout*7/10, agent.Settings{}.WithDefaults().RequestTimeout)},
 	}.WithDefaults()
 }

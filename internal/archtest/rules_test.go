@@ -75,8 +75,11 @@ var rules = []rule{
 	{at: "internal/agent/failure", ours: []string{"internal/agent"}, never: []string{temporal, pgx, gin, gofish, zap}, why: "errors of the agent, shared with the simulator"},
 	{at: "internal/agent/hardware", ours: []string{"internal/agent", "internal/rootdevice"}, never: []string{temporal, pgx, gin, gofish, zap}, why: "it reads files of the kernel only"},
 	{at: "internal/agent/imagewriter", ours: []string{"internal/agent", "internal/mask"}, never: []string{temporal, pgx, gin, gofish, zap}, why: "images and disks, whoever asks for them"},
-	{at: "internal/ramdisk", never: []string{temporal, pgx, gin, gofish, zap}, why: "it is built from Debian's packages and boots servers; it knows nothing of nodes"},
-	{at: "internal/configdrive", ours: []string{"internal/fault"}, never: []string{temporal, pgx, gin, gofish}, why: "bytes in, bytes out"},
+	{at: "internal/iso9660", never: []string{anyThirdParty}, why: "bytes in, bytes out"},
+	{at: "internal/medium", ours: []string{"internal/iso9660"}, never: []string{anyThirdParty}, why: "bytes in, bytes out"},
+	{at: "internal/medium/mediumtest", ours: []string{"internal/iso9660", "internal/medium", "internal/ramdisk"}, never: []string{temporal, pgx, gin, gofish, zap}, why: "tests' images are written as the ramdisk's are"},
+	{at: "internal/ramdisk", ours: []string{"internal/iso9660", "internal/medium"}, never: []string{temporal, pgx, gin, gofish, zap}, why: "it is built from Debian's packages and boots servers; it knows nothing of nodes"},
+	{at: "internal/configdrive", ours: []string{"internal/fault", "internal/iso9660"}, never: []string{temporal, pgx, gin, gofish}, why: "bytes in, bytes out"},
 	{at: "internal/image", ours: []string{"internal/dial", "internal/fault", "internal/mask", "internal/node", "internal/agent"}, never: []string{temporal, pgx, gin, gofish}, why: "images, not how they are asked for"},
 	{at: "internal/store", ours: []string{"internal/node", "internal/inventory", "internal/events", "internal/fault", "internal/mask", "internal/admission", "internal/closing", "internal/coverage", "internal/mask", "internal/plan", "internal/secret", "schemas", "internal/share", "internal/text", "internal/webhook"}, never: []string{temporal, gin, gofish}, why: "SQL and nothing else"},
 	{at: "internal/pgserver", never: []string{temporal, gin, gofish}, why: "it starts PostgreSQL and knows nothing of us"},
@@ -91,7 +94,7 @@ var rules = []rule{
 		never: []string{pgx, gofish, gin}, why: "what the activities of all roles share",
 	},
 	{
-		at: "activities/conductor", ours: []string{"activities", "internal/admission", "internal/console", "internal/node", "internal/coverage", "internal/mask", "internal/plan", "internal/rootdevice", "internal/secret", "internal/fault", "internal/bmc", "internal/agent", "internal/configdrive", "internal/text"},
+		at: "activities/conductor", ours: []string{"activities", "internal/admission", "internal/console", "internal/node", "internal/coverage", "internal/mask", "internal/plan", "internal/rootdevice", "internal/secret", "internal/fault", "internal/bmc", "internal/agent", "internal/configdrive", "internal/medium", "internal/text"},
 		not:   []string{"activities/orchestrator", "activities/reconcile", "internal/bmc/redfish", "internal/bmc/ipmi", "internal/bmc/fake", "internal/bmc/bmctest"},
 		never: []string{pgx, gofish, gin}, why: "it takes interfaces; worker hands in the real ones",
 	},
@@ -123,8 +126,12 @@ var rules = []rule{
 		never: []string{temporal, pgx, gofish}, why: "a server of routes, whatever is behind them",
 	},
 	{
-		at: "api/intent", ours: []string{"internal/closing", "internal/lockwait", "api/format", "api/httpd", "internal/admission", "internal/coverage", "internal/events", "internal/explain", "internal/fault", "internal/help", "internal/image", "internal/inventory", "internal/mask", "internal/node", "internal/plan", "internal/ring", "internal/rootdevice", "internal/secret", "internal/share", "internal/text", "internal/webhook"},
+		at: "api/intent", ours: []string{"internal/closing", "internal/lockwait", "api/format", "api/httpd", "internal/admission", "internal/coverage", "internal/events", "internal/explain", "internal/fault", "internal/help", "internal/image", "internal/inventory", "internal/mask", "internal/medium", "internal/node", "internal/plan", "internal/ring", "internal/rootdevice", "internal/secret", "internal/share", "internal/text", "internal/webhook"},
 		never: []string{temporal, pgx, gofish}, why: "what is asked of a node, not how it is carried out",
+	},
+	{
+		at: "api/boot", ours: []string{"api/httpd", "internal/fault", "internal/medium", "internal/node"},
+		never: []string{temporal, pgx, gofish}, why: "what servers boot from, wherever it is stored",
 	},
 	{
 		at: "api/ironic", ours: []string{"internal/lockwait", "api/format", "api/httpd", "api/intent", "internal/admission", "internal/agent", "internal/configdrive", "internal/coverage", "internal/fault", "internal/jsonlimit", "internal/mask", "internal/node", "internal/plan", "internal/share", "internal/text"},

@@ -251,6 +251,8 @@ func checkTimes(p *problems, l Liveness, s Steering) {
 func (r *API) check(p *problems) {
 	r.Process.check(p)
 	r.Webhooks.check(p)
+	r.Boot.check(p)
+	r.Agents.check(p, r.Boot)
 	p.requireAtLeast("event_streams", 1, r.Following.Streams)
 	p.requireAtLeast("event_streams_per_user", 1, r.Following.PerUser)
 	r.Database.check(p)
@@ -326,6 +328,7 @@ func (r *Conductor) check(p *problems) {
 	r.Steering.check(p)
 	r.Rules.check(p)
 	r.Reach.check(p)
+	r.Boot.check(p)
 	checkTimes(p, r.Liveness, r.Steering)
 	p.requireNotNegative("sync_power_state_interval", r.SyncPower)
 	p.requireNotNegative("health_interval", r.HealthInterval)

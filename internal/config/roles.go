@@ -14,6 +14,8 @@ type API struct {
 	Reach
 	Following
 	Webhooks
+	Boot
+	Agents
 	Listen    string `key:"listen" default:"127.0.0.1:6385" help:"address to serve; on more than loopback auth must say who may come in"`
 	PublicURL string `key:"public_url" help:"what links begin with, where the API stands behind a proxy; empty is as the client asked"`
 	Auth      Auth   `key:"auth"`
@@ -47,6 +49,7 @@ type Conductor struct {
 	Steering
 	Rules
 	Reach
+	Boot
 	Name           string        `key:"conductor_name" flag:"name" help:"name in /v1/conductors; empty is the host's name"`
 	Group          string        `key:"conductor_group" help:"conductor group whose nodes it serves; empty is the default group"`
 	Drivers        []string      `key:"enabled_drivers" default:"redfish,ipmi,fake-hardware" help:"hardware types it serves"`
@@ -114,6 +117,7 @@ type Dev struct {
 	Personas   []string      `key:"rack_personas" flag:"persona" help:"machines that the rack's servers are, in turn (docs/hardware.md has the names), or files of recordings; all is every one, none is generic"`
 	Seed       int64         `key:"rack_seed" flag:"seed" default:"1" help:"what the rack's randomness starts from"`
 	Enroll     bool          `key:"dev_enroll" flag:"enroll" default:"true" help:"whether the nodes are enrolled"`
+	Ramdisk    string        `key:"ramdisk" help:"file of the ISO that make ramdisk builds, from which the nodes boot their agent; empty is an image of the rack"`
 	Computes   int           `key:"dev_computes" flag:"computes" default:"0" help:"how many compute services run"`
 	Restart    bool          `key:"dev_restart" flag:"restart" default:"false" help:"whether a process that died is started again"`
 }

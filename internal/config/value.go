@@ -167,6 +167,8 @@ func format(v reflect.Value, secret string) string {
 		s = pairs(x)
 	case GroupWaits:
 		s = pairs(x)
+	case GroupURLs:
+		s = pairs(x)
 	case Limits:
 		s = pairs(x)
 	default:

@@ -17,10 +17,11 @@ import (
 	"unicode/utf16"
 
 	"github.com/diskfs/go-diskfs/backend/file"
-	"github.com/diskfs/go-diskfs/filesystem/iso9660"
+	diskfs "github.com/diskfs/go-diskfs/filesystem/iso9660"
 	"github.com/stretchr/testify/require"
 
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/iso9660"
 )
 
 const (
@@ -70,11 +71,11 @@ func saved(t testing.TB, image []byte) string {
 
 func TestDriveReadsBack(t *testing.T) {
 	image := build(t, full)
-	require.Zero(t, len(image)%blockSize)
+	require.Zero(t, len(image)%iso9660.SectorSize)
 	f, err := os.Open(saved(t, image))
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = f.Close() })
-	fs, err := iso9660.Read(file.New(f, true), int64(len(image)), 0, blockSize)
+	fs, err := diskfs.Read(file.New(f, true), int64(len(image)), 0, iso9660.SectorSize)
 	require.NoError(t, err)
 	require.Equal(t, "config-2", strings.TrimRight(fs.Label(), " \x00"))
 	for _, version := range []string{"latest", "2012-08-10"} {
@@ -123,7 +124,7 @@ func TestDriveReadsBackElsewhere(t *testing.T) {
 // joliet lists the files of the Joliet tree by walking its records, as a
 // reader without Rock Ridge does.
 func joliet(image []byte, record []byte, at string, into map[string]string) {
-	extent, size := binary.LittleEndian.Uint32(record[2:])*blockSize, binary.LittleEndian.Uint32(record[10:])
+	extent, size := binary.LittleEndian.Uint32(record[2:])*iso9660.SectorSize, binary.LittleEndian.Uint32(record[10:])
 	data := image[extent : extent+size]
 	if record[25]&2 == 0 {
 		into[at] = string(data)
@@ -145,7 +146,7 @@ func joliet(image []byte, record []byte, at string, into map[string]string) {
 func TestJolietTreeIsWhole(t *testing.T) {
 	image := build(t, full)
 	got := map[string]string{}
-	joliet(image, image[jolietDescriptor*blockSize+156:], "", got)
+	joliet(image, image[jolietDescriptor*iso9660.SectorSize+156:], "", got)
 	want := map[string]string{}
 	for _, version := range versions {
 		for name, content := range contents {
@@ -184,7 +185,7 @@ func TestUserDataInItsForms(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			image := build(t, map[string]any{"user_data": c.given})
 			got := map[string]string{}
-			joliet(image, image[jolietDescriptor*blockSize+156:], "", got)
+			joliet(image, image[jolietDescriptor*iso9660.SectorSize+156:], "", got)
 			require.Equal(t, c.want, got["/openstack/latest/user_data"])
 			require.Len(t, got, 4, "meta data is always there, the rest only where given")
 		})
@@ -294,7 +295,7 @@ func FuzzParse(f *testing.F) {
 		// Whatever was accepted as parts is a whole tree of the same files.
 		image := unpack(t, text)
 		got := map[string]string{}
-		joliet(image, image[jolietDescriptor*blockSize+156:], "", got)
+		joliet(image, image[jolietDescriptor*iso9660.SectorSize+156:], "", got)
 		files, err := d.Parts.files(nodeUUID, "n")
 		require.NoError(t, err)
 		for name, content := range files {

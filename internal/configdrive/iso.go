@@ -12,9 +12,10 @@ import (
 	"time"
 
 	"github.com/diskfs/go-diskfs/backend/file"
-	"github.com/diskfs/go-diskfs/filesystem/iso9660"
+	diskfs "github.com/diskfs/go-diskfs/filesystem/iso9660"
 
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/iso9660"
 )
 
 // label is the volume label by which cloud-init, Ignition and others find a config drive.
@@ -23,12 +24,8 @@ const label = "config-2"
 // versions are the folders below openstack/, the same that Ironic writes.
 var versions = []string{"2012-08-10", "latest"}
 
-// blockSize is the size of an ISO 9660 sector. layoutSize is more than an image needs in addition
-// to its files.
-const (
-	blockSize  = 2048
-	layoutSize = 256 << 10
-)
+// layoutSize is more than an image needs in addition to its files.
+const layoutSize = 256 << 10
 
 // epoch is every time in an image, so that equal parts give equal images.
 var epoch = time.Date(1980, time.January, 1, 0, 0, 0, 0, time.UTC)
@@ -97,21 +94,25 @@ func buildISO(work string, files map[string][]byte) ([]byte, error) {
 		return nil, err
 	}
 	defer func() { _ = f.Close() }()
-	fs, err := iso9660.Create(file.New(f, false), 0, 0, blockSize, root)
+	fs, err := diskfs.Create(file.New(f, false), 0, 0, iso9660.SectorSize, root)
 	if err != nil {
 		return nil, err
 	}
-	if err := fs.Finalize(iso9660.FinalizeOptions{RockRidge: true, Joliet: true, VolumeIdentifier: label}); err != nil {
+	if err := fs.Finalize(diskfs.FinalizeOptions{RockRidge: true, Joliet: true, VolumeIdentifier: label}); err != nil {
 		return nil, err
 	}
 	image, err := os.ReadFile(target)
 	if err != nil {
 		return nil, err
 	}
-	if rest := len(image) % blockSize; rest != 0 {
-		image = append(image, make([]byte, blockSize-rest)...)
+	if rest := len(image) % iso9660.SectorSize; rest != 0 {
+		image = append(image, make([]byte, iso9660.SectorSize-rest)...)
 	}
-	removeBuildTraces(image)
+	head, err := iso9660.HeadSize(bytes.NewReader(image))
+	if err != nil {
+		return nil, err
+	}
+	iso9660.RemoveTraces(image[:head], jolietDescriptor)
 	linkJoliet(image)
 	return image, nil
 }

@@ -169,6 +169,9 @@ func (s *Stack) nodes(ctx context.Context) ([]Node, error) {
 		nodes = append(nodes, servers...)
 	}
 	for i := range nodes {
+		if s.o.Ramdisk != "" {
+			delete(nodes[i].DriverInfo, "deploy_iso")
+		}
 		nodes[i].ConductorGroup = s.group(i)
 	}
 	return nodes, nil

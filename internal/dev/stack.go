@@ -219,15 +219,27 @@ func (s *Stack) temporal() Spec {
 
 // api starts the API. It is started before the other roles, because they must know its address.
 func (s *Stack) api(ctx context.Context) error {
+	if s.o.Ramdisk != "" {
+		s.override(map[string]any{"ramdisk": s.o.Ramdisk})
+	}
 	if err := s.writeSettings(); err != nil {
 		return err
 	}
-	spec := s.role("api", "api", stageAPI, func() []string { return []string{"--listen", s.dir.listen("api", s.o.Listen)} },
-		func(i *devfile.Info, r devfile.Ready) { i.APIURL = r.URL })
+	spec := s.role("api", "api", stageAPI, func() []string {
+		listen := s.dir.listen("api", s.o.Listen)
+		if s.o.Ramdisk == "" {
+			return []string{"--listen", listen}
+		}
+		return []string{"--listen", listen, "--media-url", "http://" + listen}
+	}, func(i *devfile.Info, r devfile.Ready) { i.APIURL = r.URL })
 	if err := s.sup.Start(ctx, spec); err != nil {
 		return err
 	}
-	s.override(map[string]any{"api_url": s.snapshot().APIURL})
+	api := s.snapshot().APIURL
+	s.override(map[string]any{"api_url": api})
+	if s.o.Ramdisk != "" {
+		s.override(map[string]any{"media_url": api})
+	}
 	return s.writeSettings()
 }
 

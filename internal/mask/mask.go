@@ -16,16 +16,22 @@ const Masked = "******"
 
 // URLs returns text with the user, password, query values and fragment of every URL
 // in it masked. It also masks parameters outside URLs whose names say that they are
-// secret, such as "sig=...". Applying it twice is the same as applying it once.
+// secret, such as "sig=...", and what is secret in the path of a CD that Temper makes. Applying it twice is the same as applying it once.
 func URLs(text string) string {
 	if strings.Contains(text, "://") {
 		text = inURLs(text)
+	}
+	if strings.Contains(text, "/boot/") {
+		text = mediumKey.ReplaceAllString(text, "${1}"+Masked)
 	}
 	if strings.Contains(text, "=") {
 		text = lone.ReplaceAllString(text, "${1}"+Masked)
 	}
 	return text
 }
+
+// mediumKey matches the secret part of the path of a CD that Temper makes for one boot (package medium).
+var mediumKey = regexp.MustCompile(`(/boot/)[a-z2-7]{26}\b`)
 
 // lone matches secret parameters outside URLs: in the path of a redirect, or in an
 // error that quotes a part of a URL.

@@ -11,7 +11,6 @@ type Agent struct {
 	LastHeartbeatAt  *time.Time
 	LookedUpAt       *time.Time
 	InspectedAt      *time.Time // when the inventory of this boot came in
-	HasToken         bool
 }
 
 // AgentCalledBack reports whether the agent of the present boot is there: it has

@@ -3,7 +3,6 @@ package node
 import (
 	"fmt"
 	"maps"
-	"net/url"
 	"reflect"
 	"slices"
 	"strings"
@@ -223,32 +222,6 @@ func (h HardwareType) AllProperties() []Property {
 		}
 	}
 	return slices.SortedFunc(maps.Values(all), func(a, b Property) int { return strings.Compare(a.Name, b.Name) })
-}
-
-// AgentISO returns the URL of the image from which an operation of family f boots the ramdisk agent on n by virtual
-// media: that in driver_info or else that in instance_info. The caller passes both, with
-// their secrets in the clear if it has them. The error is fault.Invalid if there is no URL
-// or it is not valid.
-func AgentISO(n *Node, f Family, driverInfo, instanceInfo map[string]any) (string, error) {
-	names := []string{deployISO.Name}
-	if f == RescueFamily {
-		names = []string{rescueISO.Name, deployISO.Name}
-	}
-	for _, name := range names {
-		for _, from := range []map[string]any{driverInfo, instanceInfo} {
-			iso, ok := from[name].(string)
-			if !ok || iso == "" {
-				continue
-			}
-			u, err := url.Parse(iso)
-			if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-				return "", fault.New(fault.Invalid, "%s of node %s is not an http or https URL", name, n.UUID)
-			}
-			return iso, nil
-		}
-	}
-	return "", fault.New(fault.Invalid, "node %s has no driver_info/%s: the boot interface %s boots the agent from it",
-		n.UUID, deployISO.Name, n.Interfaces["boot"])
 }
 
 // Resolve checks the interfaces that a node of type h asks for, and fills in the defaults.

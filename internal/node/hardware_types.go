@@ -1,5 +1,7 @@
 package node
 
+import "fmt"
+
 // hardware are the hardware types. A new one is an entry here, its driver in a folder
 // below internal/bmc, and the line in worker/hardware.go that makes the driver
 // (CONTRIBUTING.md).
@@ -18,7 +20,7 @@ var hardware = []HardwareType{
 		},
 		Implementations: map[string][]Implementation{
 			"bios":       {no("bios")},
-			"boot":       {{Name: "redfish-virtual-media", Means: MeansBMC, Boot: BootVirtualMedia, Properties: []Property{deployISO, rescueISO}}},
+			"boot":       {{Name: "redfish-virtual-media", Means: MeansBMC, Boot: BootVirtualMedia, Properties: []Property{deployISO, rescueISO, externalHTTPURL, kernelAppend}}},
 			"console":    {no("console")},
 			"deploy":     {direct},
 			"firmware":   {no("firmware")},
@@ -181,12 +183,35 @@ var (
 
 // deployISO is of every boot interface that boots from virtual media.
 var deployISO = Property{
-	Name: "deploy_iso", Required: true,
-	About: "http or https URL of the ISO image that boots the ramdisk agent. Required by the boot interface redfish-virtual-media, here or in instance_info.",
+	Name:  "deploy_iso",
+	About: "http or https URL of the ISO image that boots the ramdisk agent, here or in instance_info. Default: a CD that Temper makes for each boot, if the setting media_url says where BMCs fetch it.",
 }
 
 // rescueISO is of the same boot interfaces.
 var rescueISO = Property{
 	Name:  "rescue_iso",
 	About: "http or https URL of the ISO image that boots the ramdisk agent of a rescue, here or in instance_info. Default: deploy_iso.",
+}
+
+// externalHTTPURL is of the same boot interfaces.
+var externalHTTPURL = Property{
+	Name: "external_http_url", Check: checkWebURL("external_http_url"),
+	About: "http or https URL at which this BMC reaches the CDs that Temper makes, where that is another one than the setting media_url.",
+}
+
+// kernelAppend is of the same boot interfaces.
+var kernelAppend = Property{
+	Name:  "kernel_append_params",
+	About: "Words that are added to the kernel's command line on the CDs that Temper makes, here or in instance_info; %default% is the setting kernel_append_params. Default: that setting.",
+}
+
+// checkWebURL returns a Property.Check for URLs.
+func checkWebURL(name string) func(any) error {
+	return func(v any) error {
+		s, ok := v.(string)
+		if v == nil || ok && (s == "" || isWebURL(s)) {
+			return nil
+		}
+		return fmt.Errorf("%s must be an http or https URL", name)
+	}
 }

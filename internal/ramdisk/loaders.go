@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"go.temper.dev/temper/internal/medium"
 	"go.temper.dev/temper/internal/ramdisk/debian"
 	"go.temper.dev/temper/internal/ramdisk/iso"
 	"go.temper.dev/temper/internal/ramdisk/uki"
@@ -70,15 +71,12 @@ func (c Config) commandLine() string {
 
 // checkCommandLine refuses what the loaders would not hand on as it is.
 func (c Config) checkCommandLine() error {
-	const limit = 2047 // of the kernel, and of ISOLINUX
 	line := c.commandLine()
-	if len(line) > limit {
-		return fmt.Errorf("the kernel's command line would have %d bytes, and it can have %d: shorten what is added to it", len(line), limit)
+	if len(line) > medium.CommandLineLimit {
+		return fmt.Errorf("the kernel's command line would have %d bytes, and it can have %d: shorten what is added to it", len(line), medium.CommandLineLimit)
 	}
-	for _, r := range line {
-		if r < ' ' || r > '~' || strings.ContainsRune("'\"\\$;&|<>{}#", r) {
-			return fmt.Errorf("the kernel's command line can't have %q in it, which GRUB would read as its own: take it out of what is added", r)
-		}
+	if r, bad := medium.BadRune(line); bad {
+		return fmt.Errorf("the kernel's command line can't have %q in it, which GRUB would read as its own: take it out of what is added", r)
 	}
 	return nil
 }
@@ -115,18 +113,18 @@ func (l loaders) writeImage(c Config, version string) error {
 
 // writeISO writes the ISO. Both loaders find the same kernel and initrd.
 func (l loaders) writeISO(c Config) error {
-	const grub = "set timeout=0\nmenuentry temper {\nlinux /vmlinuz %[1]s\ninitrd /initrd\n}\n"
-	const isolinux = "DEFAULT temper\nPROMPT 0\nLABEL temper\nKERNEL /vmlinuz\nINITRD /initrd\nAPPEND %[1]s\n"
+	files := []iso.File{
+		{Path: KernelFile, From: filepath.Join(c.Out, KernelFile)},
+		{Path: InitrdFile, From: filepath.Join(c.Out, InitrdFile)},
+		{Path: "isolinux/isolinux.bin", From: l.isolinux},
+		{Path: "isolinux/ldlinux.c32", From: l.isolinuxCore},
+	}
+	for path, content := range medium.Files(c.commandLine()) {
+		files = append(files, iso.File{Path: path, Content: content})
+	}
 	return iso.Write(filepath.Join(c.Out, ISOFile), iso.Image{
-		Label: "TEMPER_RAMDISK",
-		Files: []iso.File{
-			{Path: KernelFile, From: filepath.Join(c.Out, KernelFile)},
-			{Path: InitrdFile, From: filepath.Join(c.Out, InitrdFile)},
-			{Path: "boot/grub/grub.cfg", Content: fmt.Appendf(nil, grub, c.commandLine())},
-			{Path: "isolinux/isolinux.bin", From: l.isolinux},
-			{Path: "isolinux/ldlinux.c32", From: l.isolinuxCore},
-			{Path: "isolinux/isolinux.cfg", Content: fmt.Appendf(nil, isolinux, c.commandLine())},
-		},
+		Label: medium.Label,
+		Files: files,
 		UEFI: []iso.File{
 			{Path: "EFI/BOOT/BOOTX64.EFI", From: l.shim},
 			{Path: "EFI/BOOT/mmx64.efi", From: l.mok},

@@ -25,10 +25,7 @@ SELECT coalesce(a.url, ''), coalesce(a.verify_ca, ''), coalesce(s.seal, 0), s.ci
   LEFT JOIN agents a ON a.node_id = n.id
  WHERE n.uuid = @uuid`
 
-	lookedUpSQL = `
-INSERT INTO agents (node_id, looked_up_at, token_revealed, token_source) VALUES (@node, clock_timestamp(), @revealed, @source)
-ON CONFLICT (node_id) DO UPDATE SET looked_up_at = excluded.looked_up_at, token_revealed = excluded.token_revealed,
-	token_source = excluded.token_source`
+	lookedUpSQL = `UPDATE agents SET looked_up_at = clock_timestamp(), token_revealed = @revealed, token_source = @source WHERE node_id = @node`
 )
 
 // AgentLookup answers an agent's lookup. decide gets how often the token was sent to an agent
@@ -37,7 +34,8 @@ ON CONFLICT (node_id) DO UPDATE SET looked_up_at = excluded.looked_up_at, token_
 // neither. AgentLookup returns the token in the clear, or "" if decide sends none.
 //
 // A token is stored encrypted, and the sending is counted, before the token is returned. If decide
-// sends none, the node's row is not locked: anybody can send lookups, and could block the node.
+// sends none, the node's row is not locked: anybody can send lookups, and could block the node. The error is fault.NotFound if no
+// boot of the node's agent has begun (BeginBoot).
 func (s *Store) AgentLookup(ctx context.Context, nodeUUID, source string,
 	decide func(revealed int, sameSource, heartbeatSeen bool) (reveal bool, newToken string),
 ) (token string, err error) {
@@ -51,18 +49,24 @@ func (s *Store) AgentLookup(ctx context.Context, nodeUUID, source string,
 	if err != nil {
 		return "", err
 	}
-	if known && sealed.text != nil {
+	if !known {
+		return "", notBooted(nodeUUID)
+	}
+	if sealed.text != nil {
 		if reveal, fresh := decide(revealed, source != "" && source == first, seen); !reveal && fresh == "" {
 			return "", nil
 		}
 	}
-	revealed, first, seen, sealed.text = 0, "", false, nil
+	known, revealed, first, seen, sealed.text = false, 0, "", false, nil
 	err = s.inTx(ctx, "look up node "+words(nodeUUID, 64), func(b *pgx.Batch) {
 		l.queueLock(b, nodeUUID)
 		b.Queue(lookupStateSQL, args{"uuid": nodeUUID}).QueryRow(maybe(&known, state))
 	}, func(b *pgx.Batch) error {
 		if !l.found() {
 			return node.NotFound(nodeUUID)
+		}
+		if !known {
+			return notBooted(nodeUUID)
 		}
 		if sealed.text == nil {
 			revealed, first = 0, ""
@@ -89,6 +93,10 @@ func (s *Store) AgentLookup(ctx context.Context, nodeUUID, source string,
 		return "", err
 	}
 	return token, nil
+}
+
+func notBooted(nodeUUID string) error {
+	return fault.New(fault.NotFound, "no boot of the agent of node %s has begun", nodeUUID)
 }
 
 const heartbeatSQL = `

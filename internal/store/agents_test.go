@@ -20,7 +20,7 @@ import (
 func TestALookupIsToldATokenThatIsKept(t *testing.T) {
 	t.Parallel()
 	s := open(t)
-	n, _ := running(t, s)
+	n, _ := booting(t, s)
 	type told struct {
 		revealed   int
 		same, seen bool
@@ -73,7 +73,7 @@ func TestALookupIsToldATokenThatIsKept(t *testing.T) {
 func TestOfManyLookupsAtOnceOneMakesTheToken(t *testing.T) {
 	t.Parallel()
 	s := open(t)
-	n, _ := running(t, s)
+	n, _ := booting(t, s)
 	var made atomic.Int64
 	var wg sync.WaitGroup
 	for range 20 {

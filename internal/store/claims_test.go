@@ -280,7 +280,7 @@ func TestLeavingDeletingTakesTheInstanceAway(t *testing.T) {
 func TestClearingTheAgentBeginsANewBoot(t *testing.T) {
 	t.Parallel()
 	s := open(t)
-	n, o := running(t, s)
+	n, o := booting(t, s)
 	token, err := s.AgentLookup(t.Context(), n.UUID, "here", func(int, bool, bool) (bool, string) { return true, "t0ken" })
 	require.NoError(t, err)
 	require.Equal(t, "t0ken", token)

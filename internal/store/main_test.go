@@ -128,6 +128,15 @@ func running(t testing.TB, s *store.Store) (*node.Node, *node.Operation) {
 
 var first = node.Claim{Seq: 1, Attempt: 1}
 
+// booting is running, with a boot of the agent that has begun.
+func booting(t testing.TB, s *store.Store) (*node.Node, *node.Operation) {
+	t.Helper()
+	n, o := running(t, s)
+	_, err := s.BeginBoot(t.Context(), o.ID, first, nil)
+	require.NoError(t, err)
+	return n, o
+}
+
 func kind(t testing.TB, want fault.Kind, err error) {
 	t.Helper()
 	require.Error(t, err)

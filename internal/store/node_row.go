@@ -91,23 +91,22 @@ var agentTable = newTable(
 	optional("last_heartbeat_at", "", func(a *agentRow) **time.Time { return &a.LastHeartbeatAt }),
 	optional("inspected_at", "", func(a *agentRow) **time.Time { return &a.InspectedAt }),
 	unread[agentRow]("inspected_source"),
-	number("token_revealed", func(a *agentRow) *int { return &a.revealed }),
+	unread[agentRow]("token_revealed"),
 	unread[agentRow]("token_source"),
 )
 
 // agentRow is a row of agents; nodeID 0 = an outer join found none.
 type agentRow struct {
 	node.Agent
-	nodeID   int64
-	revealed int
+	nodeID int64
 }
 
+// agent returns nil for an agent that has said nothing yet: its boot has begun.
 func (a *agentRow) agent() *node.Agent {
-	if a.nodeID == 0 {
+	if a.nodeID == 0 || a.LookedUpAt == nil && a.FirstHeartbeatAt == nil && a.InspectedAt == nil {
 		return nil
 	}
 	out := a.Agent
-	out.HasToken = a.revealed > 0
 	return &out
 }
 

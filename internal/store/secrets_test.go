@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
@@ -55,7 +56,14 @@ func TestSecretsAreNowhereInTheClear(t *testing.T) {
 		return r, nil
 	})
 	require.NoError(t, err)
-	got, err := s.AgentLookup(t.Context(), n.UUID, "10.0.0.1", func(int, bool, bool) (bool, string) { return true, token })
+	_, err = s.Begin(t.Context(), o.ID, o.WorkflowID, "r1")
+	require.NoError(t, err)
+	_, err = s.Claim(t.Context(), o.ID, "r1", first, time.Time{}, "c1")
+	require.NoError(t, err)
+	got, err := s.BeginBoot(t.Context(), o.ID, first, bootMedium(token))
+	require.NoError(t, err)
+	require.Equal(t, token, got)
+	got, err = s.AgentLookup(t.Context(), n.UUID, "10.0.0.1", func(int, bool, bool) (bool, string) { return true, "" })
 	require.NoError(t, err)
 	require.Equal(t, token, got)
 
@@ -72,7 +80,6 @@ func TestSecretsAreNowhereInTheClear(t *testing.T) {
 	require.Equal(t, mask.Masked, m.DriverInfo["redfish_password"])
 	require.Equal(t, mask.Masked, m.InstanceInfo["configdrive"])
 	require.Equal(t, mask.Masked, m.Operation.Steps[0].Args["password"])
-	require.True(t, m.Agent.HasToken)
 
 	secrets, err := credentials(t, s, n.UUID)
 	require.NoError(t, err)

@@ -192,6 +192,7 @@ func (w *world) random(t *testing.T, s node.State, k node.OperationKind) *node.N
 	}
 	require.NoError(t, w.CreatePort(t.Context(), &node.Port{NodeUUID: n.UUID, Address: fmt.Sprintf("52:54:00:00:%02x:%02x", w.ports/256, w.ports%256), InternalInfo: vif}))
 	if w.some() {
+		raw(t, w.url, `INSERT INTO agents (node_id) SELECT id FROM nodes WHERE uuid = $1`, n.UUID)
 		_, err = w.AgentLookup(t.Context(), n.UUID, "here", func(int, bool, bool) (bool, string) { return true, "t0ken" })
 		require.NoError(t, err)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"path/filepath"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -15,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"go.temper.dev/temper/internal/dev"
+	"go.temper.dev/temper/internal/medium/mediumtest"
 	stacks "go.temper.dev/temper/test/stack"
 )
 
@@ -65,10 +67,15 @@ func config(servers int, args ...string) (c stacks.Config, err error) {
 	c = stacks.Config{Settings: settings, Args: append([]string{
 		"--enroll=false", "--nodes", strconv.Itoa(servers), "--conductors", "2", "--drivers", "redfish", "--persona", mixed,
 	}, args...)}
-	if c.Temper, err = temper(); err == nil {
-		c.Dir, err = folder()
+	if c.Temper, err = temper(); err != nil {
+		return c, err
 	}
-	return c, err
+	if c.Dir, err = folder(); err != nil {
+		return c, err
+	}
+	ramdisk := filepath.Join(c.Dir, "ramdisk.iso")
+	c.Args = append(c.Args, "--ramdisk", ramdisk)
+	return c, mediumtest.Write(ramdisk, "")
 }
 
 func withRack(s *stacks.Stack) (*stack, error) {

@@ -7,11 +7,12 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"strings"
 	"time"
 
 	"github.com/diskfs/go-diskfs/backend/file"
-	"github.com/diskfs/go-diskfs/filesystem/iso9660"
+	diskfs "github.com/diskfs/go-diskfs/filesystem/iso9660"
+
+	"go.temper.dev/temper/internal/iso9660"
 )
 
 // File is a file of a CD: a copy of the file From, or Content.
@@ -30,16 +31,16 @@ func (f File) read() ([]byte, error) {
 
 // Image says what is on a CD.
 type Image struct {
-	Label string // of the volume; at most 32 letters, digits and _
-	// Files are the CD's. Names have at most 8 small letters, digits and _, those of files also a dot and at most 3 after it.
+	Label string // of the volume; at most 32 letters, digits, _ and -
+	// Files are the CD's. Names have at most 30 small letters, digits, _ and -, those of files also one dot.
 	Files []File
 	UEFI  []File // of the file system that UEFI boots from, of 8 MiB
 	BIOS  string // path of the program that a BIOS boots, which is one of Files; it must be ISOLINUX
 }
 
-// shortPath is a path of names that ISO 9660 can have without an extension. Joliet and Rock Ridge would allow longer names, but
-// go-diskfs puts Joliet's descriptor where a BIOS looks for the boot record, and lets its folders lead to the short names (1.9.4).
-var shortPath = regexp.MustCompile(`^[a-z0-9_]{1,8}(/[a-z0-9_]{1,8})*(\.[a-z0-9_]{1,3})?$`)
+// validPath is a path of names that the CD can have. Its readers see them by Rock Ridge; Joliet, which others read, is left out because
+// go-diskfs puts its descriptor where a BIOS looks for the boot record (1.9.4).
+var validPath = regexp.MustCompile(`^[a-z0-9_-]{1,30}(/[a-z0-9_-]{1,30})*(\.[a-z0-9_]{1,10})?$`)
 
 // espFile is the place of UEFI's file system on the CD.
 const espFile = "efi.img"
@@ -73,18 +74,18 @@ func writeCD(name, stage string, image Image) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, b.Close()) }()
-	fs, err := iso9660.Create(b, 0, 0, sector, stage)
+	fs, err := diskfs.Create(b, 0, 0, sector, stage)
 	if err != nil {
 		return err
 	}
-	bios := &iso9660.ElToritoEntry{Platform: iso9660.BIOS, Emulation: iso9660.NoEmulation, BootFile: image.BIOS, BootTable: true}
+	bios := &diskfs.ElToritoEntry{Platform: diskfs.BIOS, Emulation: diskfs.NoEmulation, BootFile: image.BIOS, BootTable: true}
 	bios.SetLoadSize(4) // sectors of 512 bytes: ISOLINUX loads the rest of itself
-	uefi := &iso9660.ElToritoEntry{Platform: iso9660.EFI, Emulation: iso9660.NoEmulation, BootFile: espFile}
-	return fs.Finalize(iso9660.FinalizeOptions{
-		VolumeIdentifier: image.Label,
-		ElTorito: &iso9660.ElTorito{
+	uefi := &diskfs.ElToritoEntry{Platform: diskfs.EFI, Emulation: diskfs.NoEmulation, BootFile: espFile}
+	return fs.Finalize(diskfs.FinalizeOptions{
+		RockRidge: true, VolumeIdentifier: image.Label,
+		ElTorito: &diskfs.ElTorito{
 			BootCatalog: "boot.cat", HideBootCatalog: true, // it would have the time of the build
-			Entries: []*iso9660.ElToritoEntry{bios, uefi},
+			Entries: []*diskfs.ElToritoEntry{bios, uefi},
 		},
 	})
 }
@@ -92,8 +93,8 @@ func writeCD(name, stage string, image Image) (err error) {
 // fill puts the files into a folder, all of one age.
 func fill(stage string, image Image) error {
 	for _, f := range image.Files {
-		if !shortPath.MatchString(f.Path) {
-			return fmt.Errorf("a CD can't have a file %s: names have at most 8 small letters, digits and _, and at most 3 after a dot", f.Path)
+		if !validPath.MatchString(f.Path) {
+			return fmt.Errorf("a CD can't have a file %s: names have at most 30 small letters, digits, _ and -, and at most 10 after a dot", f.Path)
 		}
 		content, err := f.read()
 		if err != nil {
@@ -115,15 +116,11 @@ func fill(stage string, image Image) error {
 	})
 }
 
-// Where the volume's times stand: when it was made, changed, ends and begins to count, with 17 bytes each (ECMA-119, 8.4).
-const (
-	sector  = 2048
-	timesAt = 16*sector + 813
-)
+const sector = iso9660.SectorSize
 
-// finish sets the times of the volume, which are those of the build, to "not specified", and fills the last sector.
+// finish takes out what only the build decides, and fills the last sector.
 func finish(name string) (err error) {
-	f, err := os.OpenFile(name, os.O_WRONLY, 0)
+	f, err := os.OpenFile(name, os.O_RDWR, 0)
 	if err != nil {
 		return err
 	}
@@ -132,7 +129,16 @@ func finish(name string) (err error) {
 	if err != nil {
 		return err
 	}
-	if _, err := f.WriteAt([]byte(strings.Repeat("0000000000000000\x00", 4)), timesAt); err != nil {
+	size, err := iso9660.HeadSize(f)
+	if err != nil {
+		return err
+	}
+	head := make([]byte, size)
+	if _, err := f.ReadAt(head, 0); err != nil {
+		return err
+	}
+	iso9660.RemoveTraces(head)
+	if _, err := f.WriteAt(head, 0); err != nil {
 		return err
 	}
 	return f.Truncate((info.Size() + sector - 1) / sector * sector)

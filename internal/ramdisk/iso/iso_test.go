@@ -64,9 +64,9 @@ func TestACDHasItsFilesForBothKindsOfFirmware(t *testing.T) {
 	fs, err := iso9660.Read(b, 0, 0, sector)
 	require.NoError(t, err)
 	require.Equal(t, "TEMPER_TEST", strings.TrimRight(fs.Label(), "\x00"))
-	require.Equal(t, bytes.Repeat([]byte("kernel "), 1000), content(t, fs, "/VMLINUZ"))
-	require.Equal(t, "set timeout=0\n", string(content(t, fs, "/BOOT/GRUB/GRUB.CFG")))
-	for _, folder := range []string{".", "BOOT", "BOOT/GRUB", "ISOLINUX"} {
+	require.Equal(t, bytes.Repeat([]byte("kernel "), 1000), content(t, fs, "/vmlinuz"))
+	require.Equal(t, "set timeout=0\n", string(content(t, fs, "/boot/grub/grub.cfg")))
+	for _, folder := range []string{".", "boot", "boot/grub", "isolinux"} {
 		entries, err := fs.ReadDir(folder)
 		require.NoError(t, err, folder)
 		for _, e := range entries {
@@ -130,7 +130,7 @@ func TestTheSameCDTwice(t *testing.T) {
 }
 
 func TestANameThatIsTooLongForACD(t *testing.T) {
-	for _, path := range []string{"parameters.txt", "boot/grub.d/a.cfg", "Kernel", "a.conf", "/vmlinuz", "../vmlinuz"} {
+	for _, path := range []string{strings.Repeat("a", 31), "boot/grub.d/a.cfg", "Kernel", "a.configuration", "/vmlinuz", "../vmlinuz"} {
 		name := filepath.Join(t.TempDir(), "cd.iso")
 		err := iso.Write(name, iso.Image{Label: "TEMPER_TEST", Files: []iso.File{{Path: path}}, BIOS: path})
 		require.ErrorContains(t, err, "a CD can't have a file "+path)

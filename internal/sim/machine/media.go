@@ -1,6 +1,7 @@
 package machine
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -8,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"regexp"
 	"time"
 
 	"go.temper.dev/temper/internal/sim/faults"
@@ -22,6 +24,8 @@ type Media struct {
 	WriteProtected bool   `json:"protect"`
 	// Slot is the Id of the virtual drive. Empty is the one that can be booted.
 	Slot string `json:"slot,omitempty"`
+	// Token is the agent's that stands on the medium, as the parameter ipa-agent-token. Empty is none.
+	Token string `json:"token,omitempty"`
 }
 
 // Errors of InsertMedia.
@@ -123,8 +127,8 @@ func (e *Env) fetch(ctx context.Context, url string) (Media, error) {
 	if res.StatusCode != http.StatusOK {
 		return Media{}, fmt.Errorf("GET %s: %s", url, res.Status)
 	}
-	h := sha256.New()
-	n, err := io.Copy(h, io.LimitReader(res.Body, e.MediaLimit+1))
+	h, token := sha256.New(), &tokenFinder{}
+	n, err := io.Copy(io.MultiWriter(h, token), io.LimitReader(res.Body, e.MediaLimit+1))
 	switch {
 	case err != nil:
 		return Media{}, fmt.Errorf("GET %s: %w", url, err)
@@ -133,5 +137,24 @@ func (e *Env) fetch(ctx context.Context, url string) (Media, error) {
 	case n == 0:
 		return Media{}, fmt.Errorf("GET %s: empty", url)
 	}
-	return Media{Inserted: true, Image: url, SHA256: hex.EncodeToString(h.Sum(nil)), Bytes: n}, nil
+	return Media{Inserted: true, Image: url, SHA256: hex.EncodeToString(h.Sum(nil)), Bytes: n, Token: token.found}, nil
+}
+
+// tokenFinder finds the agent's token in an image that is written to it. It looks at no file system: the parameters of a medium are
+// plain text, wherever they stand.
+type tokenFinder struct {
+	found string
+	tail  []byte // of what was written last: a token may begin there
+}
+
+var tokenForm = regexp.MustCompile(`\bipa-agent-token=([A-Za-z0-9_-]{32,128})\s`)
+
+func (f *tokenFinder) Write(b []byte) (int, error) {
+	const longest = 256
+	text := append(f.tail, b...)
+	if m := tokenForm.FindSubmatch(text); m != nil && f.found == "" {
+		f.found = string(m[1])
+	}
+	f.tail = bytes.Clone(text[max(0, len(text)-longest):])
+	return len(b), nil
 }

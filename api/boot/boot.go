@@ -1,0 +1,149 @@
+// Package boot serves what servers boot their agent from: a CD for each boot, made while it is read.
+package boot
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/gin-gonic/gin"
+	"go.uber.org/zap"
+
+	"go.temper.dev/temper/api/httpd"
+	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/medium"
+	"go.temper.dev/temper/internal/node"
+)
+
+// Store has the media of the boots that are under way.
+type Store interface {
+	// Medium returns the medium whose key has this hash; fault.NotFound where there is none, or its operation is over.
+	Medium(ctx context.Context, keyHash []byte) (node.ServedMedium, error)
+	// MediumRead adds to what was read of it.
+	MediumRead(ctx context.Context, keyHash []byte, bytes int64) error
+}
+
+// Ramdisk is the image from which media are made.
+type Ramdisk struct {
+	image *medium.Image
+	ca    []byte
+}
+
+// Open opens the image, and reads the file with the authorities that agents trust, if there is one.
+func Open(image, caFile string) (*Ramdisk, error) {
+	var ca []byte
+	if caFile != "" {
+		var err error
+		if ca, err = os.ReadFile(caFile); err != nil {
+			return nil, fmt.Errorf("read the authorities for agents: %w", err)
+		}
+	}
+	if err := (medium.Contents{CA: ca}).Check(); err != nil {
+		return nil, err
+	}
+	i, err := medium.Open(image)
+	if err != nil {
+		return nil, err
+	}
+	return &Ramdisk{image: i, ca: ca}, nil
+}
+
+// Close closes the image.
+func (r *Ramdisk) Close() error { return r.image.Close() }
+
+// Server serves media. It is safe for concurrent use.
+type Server struct {
+	store   Store
+	ramdisk *Ramdisk // nil = it has none
+	reads   reads
+}
+
+// New makes a Server. ramdisk may be nil: then there are no media.
+func New(s Store, ramdisk *Ramdisk) *Server {
+	return &Server{store: s, ramdisk: ramdisk, reads: reads{store: s, pending: map[string]*read{}}}
+}
+
+// Routes are the routes of the media. They are open: who has a medium's key may read it, and BMCs can't log in.
+func (s *Server) Routes() []httpd.Route {
+	const path = medium.PathPrefix + ":secret/:name" // the log leaves out a parameter of this name
+	return []httpd.Route{
+		httpd.Get(path, 0, s.getMedium).Open(), httpd.Head(path, 0, s.getMedium).Open(),
+	}
+}
+
+// getMedium answers GET and HEAD of a medium. An answer does not tell whether there was such a medium: only who has the key learns
+// anything.
+func (s *Server) getMedium(c *gin.Context) (int, any, error) {
+	key := c.Param("secret")
+	if s.ramdisk == nil || !medium.IsKey(key) {
+		return httpd.NotFound(c)
+	}
+	hash := medium.Hash(key)
+	m, err := s.store.Medium(c.Request.Context(), hash)
+	switch {
+	case fault.Is(err, fault.NotFound):
+		httpd.Logger(c).Info("medium refused", zap.String("from", c.RemoteIP()), zap.Error(err))
+		return httpd.NotFound(c)
+	case err != nil:
+		return 0, nil, err
+	}
+	network, err := json.Marshal(m.NetworkData)
+	if err != nil {
+		return 0, nil, err
+	}
+	if len(m.NetworkData) == 0 {
+		network = nil
+	}
+	content, err := s.ramdisk.image.For(medium.Contents{
+		Node: m.Node, Token: m.Token, APIURLs: m.APIURLs, InspectionURL: m.InspectionURL, Append: m.Append, Network: network, CA: s.ramdisk.ca,
+	})
+	if err != nil {
+		return 0, nil, fault.New(fault.Internal, "make the medium of node %s: %w", m.Node, err)
+	}
+	if c.Request.Method == http.MethodGet {
+		httpd.Logger(c).Debug("medium read", zap.String("node", m.Node), zap.String("from", c.RemoteIP()), zap.String("range", c.GetHeader("Range")))
+	}
+	return http.StatusOK, httpd.File{
+		Content: content, ContentType: "application/x-iso9660-image", ETag: `"` + medium.Name(key) + `"`, Changed: s.ramdisk.image.Changed(),
+		Sent: func(n int64) { s.reads.add(hash, n, httpd.Logger(c)) },
+	}, nil
+}
+
+// recordEvery is the pause between two records of what was read of a medium: some BMCs read it in thousands of small pieces.
+const recordEvery = time.Second
+
+// reads counts what is read of media, and records it now and then.
+type reads struct {
+	store   Store
+	mu      sync.Mutex
+	pending map[string]*read // by hash
+}
+
+// read is what was read of a medium and not recorded yet.
+type read struct{ bytes int64 }
+
+func (r *reads) add(hash []byte, bytes int64, log *zap.Logger) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if p := r.pending[string(hash)]; p != nil {
+		p.bytes += bytes
+		return
+	}
+	r.pending[string(hash)] = &read{bytes}
+	time.AfterFunc(recordEvery, func() { r.record(hash, log) })
+}
+
+func (r *reads) record(hash []byte, log *zap.Logger) {
+	r.mu.Lock()
+	p := r.pending[string(hash)]
+	delete(r.pending, string(hash))
+	r.mu.Unlock()
+	if err := r.store.MediumRead(context.Background(), hash, p.bytes); err != nil && !errors.Is(err, context.Canceled) {
+		log.Warn("what was read of a medium was not recorded", zap.Error(err))
+	}
+}

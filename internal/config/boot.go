@@ -1,0 +1,81 @@
+package config
+
+import (
+	"fmt"
+	"net/url"
+	"strings"
+
+	"go.temper.dev/temper/internal/node"
+)
+
+// Boot says where servers boot the agent from CDs that Temper makes. The API and the conductors need the same.
+type Boot struct {
+	MediaURL   string    `key:"media_url" help:"URL at which BMCs fetch the CDs that the API makes for the boots of agents, such as http://10.0.0.5:6385; empty is that nodes have to name a deploy_iso"`
+	MediaURLOf GroupURLs `key:"media_url_groups" help:"the same for single conductor groups, as rack-7=http://10.7.0.5:6385; the default group's name here is default"`
+	AgentURL   string    `key:"agent_url" help:"URL of the API for the agents that boot from these CDs; empty is media_url"`
+	AgentURLOf GroupURLs `key:"agent_url_groups" help:"the same for single conductor groups, as media_url_groups"`
+	Append     string    `key:"kernel_append_params" help:"words that are added to the kernel's command line on these CDs, where a node does not say it"`
+}
+
+// GroupURLs are URLs by the name of a conductor group.
+type GroupURLs map[string]string
+
+// ByGroup returns the URLs by group; "" is the default group. The error says what would be right.
+func (g GroupURLs) ByGroup() (map[string]string, error) {
+	out := make(map[string]string, len(g))
+	for group, at := range g {
+		u, err := url.Parse(at)
+		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+			return nil, fmt.Errorf("group %s: want a URL that begins with http:// or https://", group)
+		}
+		if group = strings.ToLower(group); group == "default" {
+			group = ""
+		}
+		out[group] = at
+	}
+	return out, nil
+}
+
+// Sites returns what the settings say by conductor group. check has accepted them.
+func (c Boot) Sites() node.BootSites {
+	out := node.BootSites{Default: node.BootSite{MediaURL: c.MediaURL, AgentURL: c.AgentURL, Append: c.Append}, Groups: map[string]node.BootSite{}}
+	media, _ := c.MediaURLOf.ByGroup()
+	agents, _ := c.AgentURLOf.ByGroup()
+	for group, at := range media {
+		out.Groups[group] = node.BootSite{MediaURL: at}
+	}
+	for group, at := range agents {
+		out.Groups[group] = node.BootSite{MediaURL: out.Groups[group].MediaURL, AgentURL: at}
+	}
+	return out
+}
+
+// used reports whether any group boots from these CDs.
+func (c Boot) used() bool { return c.MediaURL != "" || len(c.MediaURLOf) > 0 }
+
+func (c Boot) check(p *problems) {
+	for key, at := range map[string]string{"media_url": c.MediaURL, "agent_url": c.AgentURL} {
+		if at != "" {
+			p.requireURL(key, at, "http", "https")
+		}
+	}
+	for key, of := range map[string]GroupURLs{"media_url_groups": c.MediaURLOf, "agent_url_groups": c.AgentURLOf} {
+		if _, err := of.ByGroup(); err != nil {
+			p.refuse(key, "%w", err)
+		}
+	}
+}
+
+// Agents is what the API settings say of agents: what they boot from, and where they call.
+type Agents struct {
+	Ramdisk string `key:"ramdisk" help:"file of the ISO from which the CDs for boots of agents are made, which make ramdisk builds; required with media_url"`
+	CA      string `key:"agent_ca" help:"file with the authorities of the certificates of agent_url and of image servers, PEM, which these CDs carry; empty is none"`
+}
+
+func (c Agents) check(p *problems, boot Boot) {
+	p.requireFile("ramdisk", c.Ramdisk)
+	p.requireFile("agent_ca", c.CA)
+	if boot.used() && c.Ramdisk == "" {
+		p.refuse("ramdisk", "want the file temper-ramdisk.iso that make ramdisk builds, because media_url says that the API makes CDs for boots")
+	}
+}

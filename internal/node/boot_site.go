@@ -1,0 +1,92 @@
+package node
+
+import (
+	"net/url"
+	"strings"
+
+	"go.temper.dev/temper/internal/fault"
+)
+
+// BootSite is where servers boot the agent from CDs that Temper makes.
+type BootSite struct {
+	MediaURL string // below which BMCs fetch the CDs; "" = there are none
+	AgentURL string // of the API for the agents
+	Append   string // what is added to the kernel's command line, where a node says nothing else
+}
+
+// BootSites are the sites by conductor group.
+type BootSites struct {
+	Default BootSite
+	Groups  map[string]BootSite // by names in lower case; what is empty in one is that of Default
+}
+
+// Of returns the site of n's group, with what n says itself. driverInfo and instanceInfo are those of n, with their secrets in the
+// clear if the caller has them.
+func (s BootSites) Of(n *Node, driverInfo, instanceInfo map[string]any) BootSite {
+	site, group := s.Default, s.Groups[strings.ToLower(n.ConductorGroup)]
+	if group.MediaURL != "" {
+		site.MediaURL = group.MediaURL
+	}
+	if group.AgentURL != "" {
+		site.AgentURL = group.AgentURL
+	}
+	if own, _ := driverInfo[externalHTTPURL.Name].(string); own != "" && site.MediaURL != "" {
+		site.MediaURL = own
+	}
+	if site.AgentURL == "" {
+		site.AgentURL = site.MediaURL
+	}
+	for _, info := range []map[string]any{driverInfo, instanceInfo} { // the instance's counts before the node's
+		if own, ok := info[kernelAppend.Name].(string); ok {
+			site.Append = strings.ReplaceAll(own, "%default%", s.Default.Append)
+		}
+	}
+	return site
+}
+
+// Ramdisk is from what a server boots its agent by virtual media.
+type Ramdisk struct {
+	ISO  string   // URL of an image that the node names; "" = Temper makes one
+	Site BootSite // where, if ISO is ""
+}
+
+// Ramdisk returns from what an operation of family f boots the agent on n: the ISO that the node names or else a CD that Temper
+// makes. The error is fault.Invalid if there is neither, or the URL of the ISO is none.
+func (s BootSites) Ramdisk(n *Node, f Family, driverInfo, instanceInfo map[string]any) (Ramdisk, error) {
+	iso, err := agentISO(n, f, driverInfo, instanceInfo)
+	if err != nil || iso != "" {
+		return Ramdisk{ISO: iso}, err
+	}
+	site := s.Of(n, driverInfo, instanceInfo)
+	if site.MediaURL == "" {
+		return Ramdisk{}, fault.New(fault.Invalid, "node %s has no driver_info/%s, and the setting media_url, with which Temper makes the image itself, is not set: the boot interface %s boots the agent from one of them",
+			n.UUID, deployISO.Name, n.Interfaces["boot"])
+	}
+	return Ramdisk{Site: site}, nil
+}
+
+// agentISO returns the URL of the image that n names for the agent: that in driver_info or else that in instance_info; "" = none.
+func agentISO(n *Node, f Family, driverInfo, instanceInfo map[string]any) (string, error) {
+	names := []string{deployISO.Name}
+	if f == RescueFamily {
+		names = []string{rescueISO.Name, deployISO.Name}
+	}
+	for _, name := range names {
+		for _, from := range []map[string]any{driverInfo, instanceInfo} {
+			iso, ok := from[name].(string)
+			if !ok || iso == "" {
+				continue
+			}
+			if !isWebURL(iso) {
+				return "", fault.New(fault.Invalid, "%s of node %s is not an http or https URL", name, n.UUID)
+			}
+			return iso, nil
+		}
+	}
+	return "", nil
+}
+
+func isWebURL(s string) bool {
+	u, err := url.Parse(s)
+	return err == nil && u.Host != "" && (u.Scheme == "http" || u.Scheme == "https")
+}
