@@ -129,6 +129,8 @@ var always = []string{
 	"md_mod", "raid0", "raid1", "raid10", "raid456", "dm_mod",
 	// The way to the BMC, and what firmware keeps.
 	"ipmi_si", "ipmi_devintf", "ipmi_ssif", "acpi_ipmi", "efi_pstore", "efivarfs", "dmi_sysfs", "tpm_tis", "tpm_crb",
+	// What the host hands to a virtual machine of QEMU.
+	"qemu_fw_cfg",
 	// Networks behind a bond or in a VLAN, and the neighbours that tell of themselves.
 	"bonding", "8021q", "af_packet",
 }

@@ -58,7 +58,7 @@ func New() *cobra.Command {
 	f.StringSliceVar(&o.cfg.MACs, "mac", nil, "MACs that the lookup names, instead of those of this machine")
 	f.StringSliceVar(&o.cfg.Disks, "disk", nil, "devices or files that are the disks, instead of those of this machine")
 	f.StringVar(&o.cfg.Listen, "listen", ":9999", "address on which conductors' commands are answered")
-	f.StringVar(&o.cfg.Advertise, "advertise", "", "host under which conductors reach this machine; default: the address from which it reaches the API")
+	f.StringVar(&o.cfg.Advertise, "advertise", "", "HOST or HOST:PORT under which conductors reach this machine; default: the address from which it reaches the API, and the port of --listen (temper-advertise)")
 	f.StringVar(&o.cfg.Scratch, "scratch", os.TempDir(), "folder for qcow2 images that find no room on the disk beside their content")
 	f.StringVar(&o.cfg.StateFile, "state", "", "file that keeps the agent's token and certificate, so that a second process of the same boot can go on")
 	f.StringVar(&o.caFile, "ca-file", "", "PEM file with the authorities that certificates of the API and of image servers are verified with, besides the system's (ipa-ca-file)")

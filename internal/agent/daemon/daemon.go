@@ -31,7 +31,7 @@ type Config struct {
 	MACs          []string // nil = those of the machine's interfaces
 	Token         string   // one that is built into the ramdisk; "" = the first lookup returns one
 	Listen        string   // address of the command API, ":9999"
-	Advertise     string   // host of the callback URL; "" = the address from which the API is reached
+	Advertise     string   // HOST or HOST:PORT of the callback URL; "" = the address from which the API is reached
 	Disks         []string // paths of devices or files that are the disks; nil = the disks of the machine
 	Scratch       string   // folder for images that have to be stored before they are written
 	StateFile     string   // keeps the agent's identity for the next process of the same boot; "" = none
@@ -129,6 +129,10 @@ func (a *Agent) setCallback(ctx context.Context, listener net.Listener) error {
 		return err
 	}
 	host := a.Advertise
+	// The port differs where another machine forwards one of its own to the agent, as the host of a virtual machine does.
+	if h, forwarded, err := net.SplitHostPort(host); err == nil {
+		host, port = h, forwarded
+	}
 	if host == "" {
 		if host, err = sourceAddress(ctx, a.api); err != nil {
 			return fmt.Errorf("find the address under which conductors reach the agent (--advertise): %w", err)

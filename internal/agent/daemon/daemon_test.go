@@ -129,6 +129,18 @@ func start(t *testing.T, i *ironic, change func(*daemon.Config)) *running {
 	return r
 }
 
+func TestTheCallbackURLHasTheAdvertisedHostAndPort(t *testing.T) {
+	for advertised, want := range map[string]string{
+		"127.0.0.1:4711": `^https://127\.0\.0\.1:4711$`,
+		"[::1]:4711":     `^https://\[::1\]:4711$`,
+		"::1":            `^https://\[::1\]:\d+$`,
+		"localhost":      `^https://localhost:\d+$`,
+	} {
+		r := start(t, newIronic(t), func(c *daemon.Config) { c.Advertise = advertised })
+		require.Regexp(t, want, r.heard.CallbackURL)
+	}
+}
+
 // finish waits until a command has ended.
 func (r *running) finish(t *testing.T, id string) agent.Result {
 	t.Helper()

@@ -18,6 +18,7 @@ var agentFlags = []struct {
 	{parameter: "ipa-api-url", flag: "--api-url"},
 	{parameter: "ipa-inspection-callback-url", flag: "--inspection-url"},
 	{parameter: "ipa-ca-file", flag: "--ca-file"},
+	{parameter: "temper-advertise", flag: "--advertise"},
 	{parameter: "ipa-insecure", flag: "--insecure", isSwitch: true},
 	{parameter: "ipa-debug", flag: "--log-level=debug", isSwitch: true},
 }

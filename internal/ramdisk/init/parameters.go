@@ -16,11 +16,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// parametersFile has what the agent is told, a line KEY=VALUE each, those of the kernel's command line and of the medium.
+// parametersFile has the agent's parameters, a line KEY=VALUE each: those of a virtual machine's host, of the kernel's command
+// line and of the medium.
 const parametersFile = "/run/temper/parameters"
 
 // mediumParameters is the file of a medium with parameters, separated by white space, as the ironic-python-agent reads it.
 const mediumParameters = "parameters.txt"
+
+// hostParameters has the parameters that QEMU hands to a guest (-fw_cfg name=opt/dev.temper/parameters,string=...), separated by
+// white space. The host of a virtual machine knows what neither the CD nor DHCP tells a guest behind QEMU's own network: at
+// which address and port of the host the agent can be reached. Servers that are no virtual machines don't have the file.
+const hostParameters = "/sys/firmware/qemu_fw_cfg/by_name/opt/dev.temper/parameters/raw"
 
 // Labels of media that may have parameters: a floppy of Ironic's, its boot ISO, a config drive, and our own ISO.
 var labels = []string{"ir-vfd-dev", "vmedia_boot_iso", "config-2", "temper_ramdisk"}
@@ -35,7 +41,12 @@ func findParameters(appear <-chan string) error {
 	if err != nil {
 		return err
 	}
-	parameters := strings.Fields(string(line))
+	fromHost, err := os.ReadFile(hostParameters)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		fmt.Println(err)
+	}
+	// The last of two counts: the host's are what all its guests get, and the others are for this boot.
+	parameters := strings.Fields(string(fromHost) + " " + string(line))
 	has := func(word string) bool {
 		return slices.ContainsFunc(parameters, func(p string) bool { return strings.HasPrefix(p, word) })
 	}
@@ -43,7 +54,7 @@ func findParameters(appear <-chan string) error {
 		found, from := mediumsParameters()
 		if found != nil {
 			fmt.Printf("parameters from %s\n", from)
-			parameters = append(parameters, found...) // the last of two counts
+			parameters = append(parameters, found...)
 			break
 		}
 		if !told {
