@@ -11,6 +11,9 @@ import (
 // Masked is what answers contain in place of a secret.
 const Masked = "******"
 
+// MinToken is the least number of characters of a token that agents accept, as the ironic-python-agent does.
+const MinToken = 32
+
 // RevealAgain is how many more times a token is shown to the source that got it first, so
 // that a boot survives a lost answer (Ironic: never).
 const RevealAgain = 3

@@ -3,6 +3,7 @@ package ramdisk
 import (
 	"bufio"
 	"context"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"go.temper.dev/temper/internal/medium"
 	"go.temper.dev/temper/internal/testenv"
 )
 
@@ -73,7 +75,7 @@ func TestAMachineBoots(t *testing.T) {
 			return []string{"-kernel", at(KernelFile), "-initrd", at(InitrdFile), "-append", "console=ttyS0 panic=-1 no_timer_check " + apiURL}
 		},
 		"ISO by BIOS": func(*testing.T) []string { return []string{"-cdrom", at(ISOFile)} },
-		"ISO by UEFI": func(t *testing.T) []string { return append(uefi(t), "-cdrom", at(ISOFile)) },
+		"ISO by UEFI": func(t *testing.T) []string { return append(uefi(t), "-cdrom", bootMedium(t, at(ISOFile))) },
 		"unified kernel image by UEFI": func(t *testing.T) []string {
 			disk := t.TempDir()
 			require.NoError(t, os.MkdirAll(filepath.Join(disk, "EFI/BOOT"), 0o755))
@@ -88,13 +90,36 @@ func TestAMachineBoots(t *testing.T) {
 			}
 			turns <- struct{}{}
 			defer func() { <-turns }()
-			boots(t, append([]string{qemu}, machine(t)...))
+			with := ""
+			if way == "ISO by UEFI" {
+				with = "--token-file=/run/temper/token .*--node=0b1e1f7e-0000-4000-8000-000000000001 --ca-file=/run/temper/ca.pem"
+			}
+			boots(t, append([]string{qemu}, machine(t)...), with)
 		})
 	}
 }
 
-// boots starts a machine, and waits for what the ramdisk says on its console.
-func boots(t *testing.T, machine []string) {
+// bootMedium writes the medium that the API would serve for a boot from the ISO.
+func bootMedium(t *testing.T, from string) string {
+	t.Helper()
+	image, err := medium.Open(from)
+	require.NoError(t, err)
+	defer image.Close()
+	m, err := image.For(medium.Contents{Node: "0b1e1f7e-0000-4000-8000-000000000001", Token: bootToken, APIURLs: []string{"http://10.0.2.2:6385"}, CA: []byte("PEM")})
+	require.NoError(t, err)
+	name := filepath.Join(t.TempDir(), "medium.iso")
+	f, err := os.Create(name)
+	require.NoError(t, err)
+	_, err = io.Copy(f, m)
+	require.NoError(t, err)
+	require.NoError(t, f.Close())
+	return name
+}
+
+const bootToken = "for-tests-only-a-token-of-43-characters-xyz"
+
+// boots starts a machine, and waits for what the ramdisk says on its console. with is a pattern of flags of the agent.
+func boots(t *testing.T, machine []string, with string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), bootLimit)
 	defer cancel()
@@ -117,7 +142,8 @@ func boots(t *testing.T, machine []string) {
 	for what, pattern := range map[string]string{
 		"process 1":            `temper: Temper's ramdisk, Linux \d`,
 		"an address":           `temper: boot: eth0: has 10\.0\.2\.15/24`,
-		"the agent's start":    `temper: agent: called with \[agent .*--api-url=http://10\.0\.2\.2:6385\]`,
+		"the agent's start":    `temper: agent: called with \[agent .*--api-url=http://10\.0\.2\.2:6385`,
+		"its flags":            "temper: agent: called with .*" + with,
 		"the end of the agent": `temper: agent ended with exit code 3; it is started again`,
 	} {
 		missing[what] = regexp.MustCompile(pattern)
@@ -136,5 +162,6 @@ func boots(t *testing.T, machine []string) {
 		}
 	}
 	require.Empty(t, missing, "the console said:\n%s", strings.Join(said, "\n"))
+	require.NotContains(t, strings.Join(said, "\n"), bootToken)
 	require.GreaterOrEqual(t, starts, 2, "the agent was not started again:\n%s", strings.Join(said, "\n"))
 }

@@ -14,11 +14,13 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"
 
+	"go.temper.dev/temper/internal/agent"
 	"go.temper.dev/temper/internal/agent/daemon"
 	"go.temper.dev/temper/internal/agent/hardware"
 	"go.temper.dev/temper/internal/buildinfo"
@@ -28,6 +30,7 @@ import (
 // options are the flags of the command.
 type options struct {
 	cfg              daemon.Config
+	tokenFile        string
 	caFile           string
 	insecure         bool
 	power            bool
@@ -61,6 +64,7 @@ func New() *cobra.Command {
 	f.StringVar(&o.cfg.Advertise, "advertise", "", "HOST or HOST:PORT under which conductors reach this machine; default: the address from which it reaches the API, and the port of --listen (temper-advertise)")
 	f.StringVar(&o.cfg.Scratch, "scratch", os.TempDir(), "folder for qcow2 images that find no room on the disk beside their content")
 	f.StringVar(&o.cfg.StateFile, "state", "", "file that keeps the agent's token and certificate, so that a second process of the same boot can go on")
+	f.StringVar(&o.tokenFile, "token-file", "", "file with the token with which the agent proves who it is, which its boot medium had; without it the first lookup returns one")
 	f.StringVar(&o.caFile, "ca-file", "", "PEM file with the authorities that certificates of the API and of image servers are verified with, besides the system's (ipa-ca-file)")
 	f.BoolVar(&o.insecure, "insecure", false, "do not verify the certificates of the API and of image servers (ipa-insecure)")
 	f.BoolVar(&o.power, "power", false, "switch this machine off, or restart it, when a conductor asks for it; otherwise only the agent ends")
@@ -79,6 +83,9 @@ func (o *options) run(c *cobra.Command) error {
 	}
 	transport, err := o.transport()
 	if err != nil {
+		return err
+	}
+	if err := o.readToken(); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithCancelCause(c.Context())
@@ -124,6 +131,22 @@ func (o *options) check() error {
 		if _, err := os.Stat(disk); err != nil {
 			return fmt.Errorf("--disk: %w", err)
 		}
+	}
+	return nil
+}
+
+// readToken reads --token-file.
+func (o *options) readToken() error {
+	if o.tokenFile == "" {
+		return nil
+	}
+	b, err := os.ReadFile(o.tokenFile)
+	if err != nil {
+		return fmt.Errorf("--token-file: %w", err)
+	}
+	o.cfg.Token = strings.TrimSpace(string(b))
+	if len(o.cfg.Token) < agent.MinToken {
+		return fmt.Errorf("--token-file %s has no token: a token has at least %d characters", o.tokenFile, agent.MinToken)
 	}
 	return nil
 }

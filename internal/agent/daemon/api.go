@@ -153,7 +153,7 @@ func (a *Agent) applyLookup(api string, l agent.Lookup) error {
 	switch token := l.Config.AgentToken; {
 	case a.Token != "":
 		a.id.Token = a.Token
-	case len(token) >= 32:
+	case len(token) >= agent.MinToken:
 		a.id.Token = token
 	case a.id.Token == "" && l.Config.AgentTokenRequired:
 		return errors.New("the API keeps the token of this node's agent to itself: another agent has it, or an earlier one had. " +

@@ -29,7 +29,7 @@ type Config struct {
 	InspectionURL string   // where the inventory is posted before the lookup, "" = nowhere
 	Node          string   // uuid; "" = the API finds the node by the MACs
 	MACs          []string // nil = those of the machine's interfaces
-	Token         string   // one that is built into the ramdisk; "" = the first lookup returns one
+	Token         string   // that the boot medium had; "" = the first lookup returns one
 	Listen        string   // address of the command API, ":9999"
 	Advertise     string   // HOST or HOST:PORT of the callback URL; "" = the address from which the API is reached
 	Disks         []string // paths of devices or files that are the disks; nil = the disks of the machine

@@ -41,6 +41,7 @@ type ironic struct {
 	refuse  []int
 	shown   int
 	lookups []string
+	named   []string // nodes of lookups
 	hints   map[string]any
 	skew    time.Duration
 }
@@ -60,6 +61,7 @@ func (i *ironic) answer(w http.ResponseWriter, r *http.Request) {
 	switch r.URL.Path {
 	case "/v1/lookup":
 		i.lookups = append(i.lookups, r.URL.Query().Get("addresses"))
+		i.named = append(i.named, r.URL.Query().Get("node_uuid"))
 		if len(i.refuse) > 0 {
 			w.WriteHeader(i.refuse[0])
 			i.refuse = i.refuse[1:]
@@ -208,6 +210,17 @@ func TestASecondProcessGoesOn(t *testing.T) {
 	list, err := r.Commands(t.Context())
 	require.NoError(t, err)
 	require.Empty(t, list)
+}
+
+// An agent whose medium has the token takes none from a lookup, and asks for its node by name.
+func TestAnAgentHasItsTokenFromItsMedium(t *testing.T) {
+	i := newIronic(t)
+	token := agent.NewToken()
+	r := start(t, i, func(c *daemon.Config) { c.Token, c.Node = token, nodeUUID })
+	require.Equal(t, token, r.heard.AgentToken)
+	require.Equal(t, []string{nodeUUID}, i.named)
+	_, err := r.Call(t.Context(), agent.GetHardwareInfo, nil)
+	require.NoError(t, err, "a conductor's command with this token")
 }
 
 func TestADeployByAConductorsClient(t *testing.T) {

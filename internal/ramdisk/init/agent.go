@@ -17,6 +17,7 @@ var agentFlags = []struct {
 }{
 	{parameter: "ipa-api-url", flag: "--api-url"},
 	{parameter: "ipa-inspection-callback-url", flag: "--inspection-url"},
+	{parameter: "ipa-node-uuid", flag: "--node"},
 	{parameter: "ipa-ca-file", flag: "--ca-file"},
 	{parameter: "temper-advertise", flag: "--advertise"},
 	{parameter: "ipa-insecure", flag: "--insecure", isSwitch: true},
@@ -30,7 +31,11 @@ func agentCommand() []string {
 	if err != nil {
 		say("parameters of the agent: %v", err)
 	}
-	return append([]string{agentProgram, "agent", "--power", "--state=/run/temper/agent.state"}, agentArguments(strings.Fields(string(b)))...)
+	command := []string{agentProgram, "agent", "--power", "--state=/run/temper/agent.state"}
+	if _, err := os.Stat(tokenFile); err == nil {
+		command = append(command, "--token-file="+tokenFile)
+	}
+	return append(command, agentArguments(strings.Fields(string(b)))...)
 }
 
 // agentArguments turns parameters into flags. Of two values of a parameter the last counts.

@@ -12,16 +12,11 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 // parametersFile has the agent's parameters, a line KEY=VALUE each: those of a virtual machine's host, of the kernel's command
 // line and of the medium.
 const parametersFile = "/run/temper/parameters"
-
-// mediumParameters is the file of a medium with parameters, separated by white space, as the ironic-python-agent reads it.
-const mediumParameters = "parameters.txt"
 
 // hostParameters has the parameters that QEMU hands to a guest (-fw_cfg name=opt/dev.temper/parameters,string=...), separated by
 // white space. The host of a virtual machine knows what neither the CD nor DHCP tells a guest behind QEMU's own network: at
@@ -51,10 +46,13 @@ func findParameters(appear <-chan string) error {
 		return slices.ContainsFunc(parameters, func(p string) bool { return strings.HasPrefix(p, word) })
 	}
 	for told := false; has("boot_method=vmedia") || !has(apiURL+"="); {
-		found, from := mediumsParameters()
+		found, from := findMedium()
 		if found != nil {
 			fmt.Printf("parameters from %s\n", from)
-			parameters = append(parameters, found...)
+			if err := found.keep(); err != nil {
+				return err
+			}
+			parameters = append(parameters, found.parameters...)
 			break
 		}
 		if !told {
@@ -69,12 +67,11 @@ func findParameters(appear <-chan string) error {
 	if err := os.MkdirAll(filepath.Dir(parametersFile), 0o755); err != nil {
 		return err
 	}
-	// Tokens may be among them.
 	return os.WriteFile(parametersFile, []byte(strings.Join(parameters, "\n")+"\n"), 0o600)
 }
 
-// mediumsParameters looks at all media, and returns the parameters of the first that has some.
-func mediumsParameters() (parameters []string, device string) {
+// findMedium looks at all media, and returns what is on the first that has parameters; nil = none has.
+func findMedium() (found *bootMedium, device string) {
 	disks, _ := filepath.Glob("/sys/class/block/*")
 	for _, disk := range disks {
 		device := filepath.Join("/dev", filepath.Base(disk))
@@ -118,22 +115,4 @@ func labelled(device string) (kind string, ok bool) {
 		return "vfat", is(b[43:54])
 	}
 	return "", false
-}
-
-func readMedium(device, kind string) (parameters []string, err error) {
-	const at = "/run/temper/medium"
-	if err := os.MkdirAll(at, 0o755); err != nil {
-		return nil, err
-	}
-	if err := unix.Mount(device, at, kind, unix.MS_RDONLY|unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, ""); err != nil {
-		return nil, fmt.Errorf("mount: %w", err)
-	}
-	defer func() { err = errors.Join(err, unix.Unmount(at, unix.MNT_DETACH)) }()
-	f, err := os.Open(filepath.Join(at, mediumParameters))
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, 64<<10))
-	return strings.Fields(string(b)), err
 }
