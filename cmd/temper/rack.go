@@ -31,6 +31,6 @@ func runRack(ctx context.Context, p *process, r *config.Rack) error {
 	return sim.Run(ctx, sim.Config{
 		Servers: r.Servers, Personas: r.Personas, Seed: r.Seed, Listen: r.Listen, AllowedHosts: r.AllowedHosts, APIURL: r.APIURL, DataDir: r.Data,
 		Latency: r.BMCLatency, PowerDelay: r.PowerDelay, BootDelay: r.BootDelay, StepDelay: r.StepDelay,
-		TLS: r.TLS, PerServerAddress: r.PerServer, IPMI: r.IPMI, Log: p.log, Metrics: p.metrics,
+		Machines: r.Machines, Firmware: r.Firmware, TLS: r.TLS, PerServerAddress: r.PerServer, IPMI: r.IPMI, Log: p.log, Metrics: p.metrics,
 	}, func(url string) { p.ready(url, func(context.Context) error { return nil }) })
 }

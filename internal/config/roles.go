@@ -77,6 +77,8 @@ type Rack struct {
 	TLS        bool          `key:"rack_tls" flag:"tls" default:"false" help:"whether BMCs speak https, with certificates of a CA made for the rack"`
 	IPMI       bool          `key:"rack_ipmi" flag:"ipmi" default:"true" help:"whether each BMC speaks IPMI, too, at a UDP port of its own"`
 	PerServer  bool          `key:"rack_address_per_server" flag:"address-per-server" default:"false" help:"whether each BMC has a loopback address of its own instead of a path"`
+	Machines   string        `key:"rack_machines" flag:"machines" default:"simulated" help:"what the servers are: simulated, or qemu, virtual machines that really boot what their BMCs insert"`
+	Firmware   string        `key:"rack_firmware" flag:"firmware" default:"uefi" help:"of virtual machines: uefi or bios"`
 	APIURL     string        `key:"api_url" help:"the API that the agents on its servers call (required)"`
 	Data       string        `key:"rack_data" flag:"data" help:"folder of the servers' disks and states; empty is a temporary one"`
 }

@@ -9,6 +9,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -28,6 +29,11 @@ type Config struct {
 	// AllowedHosts are further host names that requests may have in their Host header if the rack listens on loopback.
 	AllowedHosts []string
 	APIURL       string // the API that the agents call; may be set later with SetAPIURL: agents wait for it
+
+	// Machines is what the servers are: simulated (the default), or qemu, virtual machines of QEMU, which really boot. Firmware is
+	// theirs: uefi (the default) or bios.
+	Machines string
+	Firmware string
 
 	// DataDir is the folder of disks, states and certificates. A rack that is started
 	// again with it continues as if the servers had run on. If it is empty, the rack uses
@@ -90,6 +96,14 @@ func (c Config) WithDefaults() Config {
 // maxServers is how many servers the patterns of names and addresses allow.
 const maxServers = 20_000
 
+// Values of Config.Machines and Config.Firmware.
+const (
+	Simulated = "simulated"
+	QEMU      = "qemu"
+	UEFI      = "uefi"
+	BIOS      = "bios"
+)
+
 func (c Config) validate() error {
 	var errs []error
 	if c.Servers < 0 || c.Servers > maxServers {
@@ -108,6 +122,12 @@ func (c Config) validate() error {
 	}
 	if c.ImageBytes < 512 || c.ImageBytes > 1<<30 {
 		errs = append(errs, fmt.Errorf("image is %d bytes, want 512 to %d", c.ImageBytes, 1<<30))
+	}
+	if !slices.Contains([]string{"", Simulated, QEMU}, c.Machines) {
+		errs = append(errs, fmt.Errorf("machines are %q, want %s or %s", c.Machines, Simulated, QEMU))
+	}
+	if !slices.Contains([]string{"", UEFI, BIOS}, c.Firmware) {
+		errs = append(errs, fmt.Errorf("firmware is %q, want %s or %s", c.Firmware, UEFI, BIOS))
 	}
 	if _, err := redfish.FindPersonas(c.Personas); err != nil {
 		errs = append(errs, err)

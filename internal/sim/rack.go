@@ -13,6 +13,7 @@ import (
 	"go.temper.dev/temper/internal/sim/ipa"
 	"go.temper.dev/temper/internal/sim/ipmi"
 	"go.temper.dev/temper/internal/sim/machine"
+	"go.temper.dev/temper/internal/sim/qemu"
 	"go.temper.dev/temper/internal/sim/redfish"
 )
 
@@ -69,6 +70,11 @@ func New(cfg Config) (_ *Rack, err error) {
 	}
 	r.redfish = redfish.New(cfg.Latency, personas...)
 	env := r.env()
+	if cfg.Machines == QEMU {
+		if env.Computer, err = qemu.New(qemu.Config{Dir: filepath.Join(r.dir, "qemu"), BIOS: cfg.Firmware == BIOS, Log: r.cfg.Log}); err != nil {
+			return nil, fmt.Errorf("make rack: %w", err)
+		}
+	}
 	for i := range cfg.Servers {
 		s := machine.New(env, i, personas[i%len(personas)].Make)
 		r.servers = append(r.servers, s)

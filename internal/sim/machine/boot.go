@@ -3,6 +3,7 @@ package machine
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"time"
 
 	"go.temper.dev/temper/internal/sim/faults"
@@ -62,6 +63,9 @@ func (s *Server) SetBootOverride(b Boot) {
 	defer s.changed()
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.env.Computer != nil {
+		b.Mode = s.env.Computer.Firmware().Mode
+	}
 	s.boot = b
 }
 
@@ -73,6 +77,9 @@ func (s *Server) post(extra time.Duration) {
 		return
 	}
 	s.settings.apply()
+	if s.env.Computer != nil {
+		maps.Copy(s.settings.BIOS, s.env.Computer.Firmware().attributes())
+	}
 	s.postEnds = time.Now().Add(extra + s.env.BootDelay)
 	source := s.bootSource()
 	s.Console.log("", "%s %s, serial number %s\r\nPower-on self-test", s.Manufacturer, s.Model, s.Serial)
@@ -83,7 +90,8 @@ func (s *Server) post(extra time.Duration) {
 }
 
 // bootSource returns what the override says if that can be booted, else the disk, which is
-// the only entry of the firmware's own boot order.
+// the only entry of the firmware's own boot order. Only the firmware of a real machine can
+// find out whether its disk can be booted.
 func (s *Server) bootSource() Source {
 	target := s.boot.Target
 	if s.boot.Enabled == "Disabled" {
@@ -96,7 +104,7 @@ func (s *Server) bootSource() Source {
 		return CD
 	case target == "Pxe" && s.env.PXE:
 		return Network
-	case s.Disk.State().Image != nil:
+	case s.env.Computer != nil, s.Disk.State().Image != nil:
 		return Disk
 	}
 	return None
@@ -122,6 +130,10 @@ func (s *Server) finishBoot(turn uint64) {
 		return
 	}
 	s.booted, s.booting = s.booting, None
+	if s.env.Computer != nil {
+		s.runMachine(s.booted)
+		return
+	}
 	s.Console.log(s.Name+" login: ", "Booted from %s", s.booted)
 	if !s.booted.ramdisk() {
 		return

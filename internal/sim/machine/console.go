@@ -2,6 +2,7 @@ package machine
 
 import (
 	"fmt"
+	"io"
 	"sync"
 )
 
@@ -12,8 +13,10 @@ const maxConsole = 64 << 10
 type Console struct {
 	mu     sync.Mutex
 	open   bool
-	waits  []byte // printed and not read yet
-	prompt string // what runs on the server asks this after each line; "" = nothing reads what is typed
+	waits  []byte    // printed and not read yet
+	real   bool      // a real machine prints, and the simulation does not
+	keys   io.Writer // gets what is typed on the console of a real machine that runs
+	prompt string    // what runs on the server asks this after each line; "" = nothing reads what is typed
 }
 
 // Open attaches to the console. It reports whether nobody else has it.
@@ -43,10 +46,28 @@ func (c *Console) Read(p []byte) int {
 	return n
 }
 
+// Connect connects a real machine that has started: keys gets what is typed, and must not block. nil disconnects it.
+func (c *Console) Connect(keys io.Writer) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.keys = keys
+}
+
+// Write prints what a real machine has written. It returns no error.
+func (c *Console) Write(b []byte) (int, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.print(string(b))
+	return len(b), nil
+}
+
 // Type is what somebody types. If something runs on the server, it echoes it and asks again after each line.
 func (c *Console) Type(text []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.keys != nil {
+		_, _ = c.keys.Write(text) // a machine that reads nothing loses it
+	}
 	if c.prompt == "" {
 		return
 	}
@@ -72,6 +93,9 @@ func (c *Console) Break() {
 func (c *Console) log(prompt, format string, args ...any) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.real {
+		return
+	}
 	c.prompt = prompt
 	c.print(fmt.Sprintf(format, args...) + "\r\n" + prompt)
 }

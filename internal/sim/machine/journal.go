@@ -9,7 +9,7 @@ import (
 // PowerAction is a request to change the power, as the BMC received it.
 type PowerAction struct {
 	At        time.Time `json:"at"`
-	ResetType ResetType `json:"reset_type"` // Redfish's, or "agent" and "agent_reboot" if the agent did it
+	ResetType ResetType `json:"reset_type"` // Redfish's, "agent" and "agent_reboot" if the agent did it, or the Ending of a real machine
 	From      Power     `json:"from"`
 	To        Power     `json:"to"`     // the state that it leads to; equal to From if nothing changes
 	Effect    bool      `json:"effect"` // whether it did anything

@@ -72,7 +72,7 @@ func (s *Server) InsertMedia(url, slot string, protect bool) error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), mediaTimeout)
 	defer cancel()
-	m, err := s.env.fetch(ctx, url)
+	m, err := s.download(ctx, url)
 	m.WriteProtected, m.Slot = protect, slot
 
 	defer s.changed()
@@ -114,7 +114,20 @@ func (s *Server) EjectMedia() {
 	})
 }
 
-func (e *Env) fetch(ctx context.Context, url string) (Media, error) {
+// download reads the image, and keeps it for a real machine.
+func (s *Server) download(ctx context.Context, url string) (Media, error) {
+	f, err := s.newMedia()
+	if err != nil {
+		return Media{}, err
+	}
+	m, err := s.env.fetch(ctx, url, f)
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = s.keepMedia()
+	}
+	return m, err
+}
+
+func (e *Env) fetch(ctx context.Context, url string, to io.Writer) (Media, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return Media{}, err
@@ -128,7 +141,7 @@ func (e *Env) fetch(ctx context.Context, url string) (Media, error) {
 		return Media{}, fmt.Errorf("GET %s: %s", url, res.Status)
 	}
 	h, token := sha256.New(), &tokenFinder{}
-	n, err := io.Copy(io.MultiWriter(h, token), io.LimitReader(res.Body, e.MediaLimit+1))
+	n, err := io.Copy(io.MultiWriter(h, token, to), io.LimitReader(res.Body, e.MediaLimit+1))
 	switch {
 	case err != nil:
 		return Media{}, fmt.Errorf("GET %s: %w", url, err)

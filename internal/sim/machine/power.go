@@ -79,6 +79,10 @@ func (s *Server) reset(t ResetType, d time.Duration) (to Power, effect bool, err
 			return s.power, false, ErrBusy
 		}
 	case ResetForceOff, ResetGracefulShutdown:
+		if t == ResetGracefulShutdown && s.env.Computer != nil && s.booted != None {
+			s.pressButton()
+			return Off, true, nil
+		}
 		if s.power == On || s.power == PoweringOn {
 			s.startPowerChange(PoweringOff, Off, d)
 			return Off, true, nil
@@ -115,8 +119,13 @@ func (s *Server) startPowerChange(via, to Power, d time.Duration) {
 	s.stopSoftware()
 	s.Console.log("", "%s", via)
 	s.power = via
-	turn := s.generation
-	time.AfterFunc(d, func() { s.finishPowerChange(turn, to) })
+	turn, gone := s.generation, s.machineGone
+	time.AfterFunc(d, func() {
+		if gone != nil {
+			<-gone // a server is off when its machine is
+		}
+		s.finishPowerChange(turn, to)
+	})
 }
 
 func (s *Server) finishPowerChange(turn uint64, to Power) {

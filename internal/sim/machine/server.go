@@ -3,6 +3,7 @@ package machine
 import (
 	"cmp"
 	"context"
+	"maps"
 	"net/http"
 	"path/filepath"
 	"sync"
@@ -29,6 +30,8 @@ type Env struct {
 	// RunAgent runs the agent until ctx ends. saved is the memory of the same boot that an
 	// earlier process saved, nil for a new boot.
 	RunAgent func(ctx context.Context, s *Server, boot int, saved *AgentMemory)
+	// Computer makes the servers real machines; nil = their disks and agents are simulated.
+	Computer Computer
 	// Changed is called without locks when a server's state has changed and should be saved.
 	Changed func(*Server)
 }
@@ -57,6 +60,8 @@ type Server struct {
 	bootNo        int  // how often an agent has booted
 	stop          context.CancelFunc
 	agents        sync.WaitGroup
+	machineGone   chan struct{}   // closed when the last real machine that was started is gone
+	button        chan<- struct{} // of that machine
 	memory        *AgentMemory
 	media         Media
 	inserting     bool  // a download is under way
@@ -79,9 +84,16 @@ type Server struct {
 func New(env *Env, i int, of Make) *Server {
 	h := NewHardware(env.Seed, i, env.DiskBytes)
 	of.apply(&h)
+	settings, boot := newSettings(), NoOverride
+	if env.Computer != nil {
+		env.Computer.Fit(&h)
+		f := env.Computer.Firmware()
+		boot.Mode = f.Mode
+		maps.Copy(settings.BIOS, f.attributes())
+	}
 	of.Persona, of.CDTarget = cmp.Or(of.Persona, "generic"), cmp.Or(of.CDTarget, "Cd")
 	return &Server{
-		Hardware: h, env: env, index: i, make: of, power: Off, boot: NoOverride, settings: newSettings(),
+		Hardware: h, env: env, index: i, make: of, power: Off, boot: boot, settings: settings, Console: Console{real: env.Computer != nil},
 		Disk: disk.New(filepath.Join(env.DataDir, "disks", h.Name+".raw"), h.Drives[0].Bytes),
 	}
 }

@@ -40,7 +40,7 @@ func (s *Server) State() State {
 
 // Restore sets the state that an earlier process saved. It must be called before the server
 // is used. A power change or boot that was under way starts again, and an agent that was up
-// continues with its memory.
+// continues with its memory. A real machine that was on boots again, as after a power failure.
 func (s *Server) Restore(st State) {
 	s.Disk.Restore(st.Disk)
 	s.agentBoots.Store(st.Counts.AgentBoots)
@@ -61,6 +61,9 @@ func (s *Server) Restore(st State) {
 		s.startPowerChange(PoweringOn, On, s.env.PowerDelay)
 	case s.power == PoweringOff:
 		s.startPowerChange(PoweringOff, Off, s.env.PowerDelay)
+	case s.power == On && s.env.Computer != nil:
+		s.booted = None
+		s.post(0) // its machine ended with the process that ran it
 	case s.power == On && st.Booting != None:
 		s.startBoot(st.Booting, 0)
 	case s.power == On && s.booted.ramdisk():

@@ -32,12 +32,12 @@ func getSystem(c *call) (m, error) {
 		"SystemType": "Physical", "Manufacturer": s.Manufacturer, "Model": s.Model, "SerialNumber": s.Serial,
 		"SKU": s.Model, "PartNumber": s.PartNumber, "AssetTag": s.AssetTag, "UUID": s.UUID, "BiosVersion": s.BIOSVersion, "HostName": "",
 		"PowerState": power, "IndicatorLED": s.Settings().LED, "Status": m{"State": state, "Health": "OK", "HealthRollup": "OK"},
-		"BootProgress": m{"LastState": progress(power, s.Booted(), s.Stuck())}, "Boot": bootWithOptions(c),
+		"BootProgress": m{"LastState": progress(s, power)}, "Boot": bootWithOptions(c),
 		"ProcessorSummary": m{
 			"Count": len(s.CPUs), "Model": cpu.Model, "CoreCount": len(s.CPUs) * cpu.Cores,
 			"LogicalProcessorCount": len(s.CPUs) * cpu.Threads, "Status": enabled,
 		},
-		"MemorySummary": m{"TotalSystemMemoryGiB": s.MemoryMiB() / 1024, "Status": enabled},
+		"MemorySummary": m{"TotalSystemMemoryGiB": float64(s.MemoryMiB()) / 1024, "Status": enabled},
 		"Bios":          ref(system + "/Bios"), "Processors": ref(system + "/Processors"), "Memory": ref(system + "/Memory"),
 		"EthernetInterfaces": ref(system + "/EthernetInterfaces"), "Storage": ref(system + "/Storage"),
 		"NetworkInterfaces": ref(system + "/NetworkInterfaces"), "SecureBoot": ref(system + "/SecureBoot"),
@@ -49,12 +49,15 @@ func getSystem(c *call) (m, error) {
 	}, nil
 }
 
-func progress(p machine.Power, booted machine.Source, stuck bool) string {
+// progress is the BootProgress of a server. The BMC can't see how far a real machine has come after it was started.
+func progress(s *machine.Server, p machine.Power) string {
 	switch {
-	case p != machine.On || stuck:
+	case p != machine.On || s.Stuck():
 		return "None"
-	case booted == machine.None:
+	case s.Booted() == machine.None:
 		return "SystemHardwareInitializationComplete"
+	case s.RealMachine():
+		return "OSBootStarted"
 	}
 	return "OSRunning"
 }
@@ -77,7 +80,7 @@ func boot(c *call) m {
 		"BootSourceOverrideTarget": b.Target, "BootSourceOverrideEnabled": b.Enabled, "BootSourceOverrideMode": b.Mode,
 		"BootSourceOverrideTarget@Redfish.AllowableValues":  c.p.bootTargets(),
 		"BootSourceOverrideEnabled@Redfish.AllowableValues": c.p.bootEnables(),
-		"BootSourceOverrideMode@Redfish.AllowableValues":    machine.BootModes,
+		"BootSourceOverrideMode@Redfish.AllowableValues":    c.s.BootModes(),
 	}
 }
 
@@ -136,7 +139,7 @@ func patchBoot(c *call, b *machine.Boot, o m) error {
 		case "BootSourceOverrideEnabled":
 			err = oneOf(&b.Enabled, k, v, c.p.bootEnables())
 		case "BootSourceOverrideMode":
-			err = oneOf(&b.Mode, k, v, machine.BootModes)
+			err = oneOf(&b.Mode, k, v, c.s.BootModes())
 		default:
 			err = problem(http.StatusBadRequest, "PropertyUnknown", k)
 		}
