@@ -58,7 +58,7 @@ func throttle(timeout time.Duration) time.Duration { return timeout * 3 / 10 }
 // deregisters. It also stops if a newer conductor of the same name registers, or if the database
 // does not accept its heartbeats: it must not act when it may count as dead.
 func (c *Conductor) Run(ctx context.Context) error {
-	incarnation, err := c.Registry.RegisterConductor(ctx, c.Self)
+	incarnation, err := c.register(ctx)
 	if err != nil {
 		return fmt.Errorf("register conductor %s: %w", c.Self.Hostname, err)
 	}
@@ -70,6 +70,18 @@ func (c *Conductor) Run(ctx context.Context) error {
 			return err
 		}
 	}
+}
+
+// leaveWithin bounds what a conductor that is stopped still asks of the database.
+const leaveWithin = 3 * time.Second
+
+// register registers the conductor. The end of ctx does not cut the request off at once: it might have been carried out, and then
+// nobody would deregister the conductor.
+func (c *Conductor) register(ctx context.Context) (incarnation int64, err error) {
+	patient, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(leaveWithin, cancel) })()
+	return c.Registry.RegisterConductor(patient, c.Self)
 }
 
 // serve runs steps and sends heartbeats. It returns true if it is to be called again: the steps were
@@ -104,7 +116,7 @@ func (c *Conductor) serve(ctx context.Context, incarnation int64) (bool, error) 
 			return true, nil
 		}
 	}
-	leave, cancel := context.WithTimeout(context.WithoutCancel(ctx), 3*time.Second)
+	leave, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveWithin)
 	defer cancel()
 	if ctx.Err() != nil {
 		// Drained first, so that nodes which only this conductor covers are no longer offered.

@@ -169,3 +169,34 @@ func TestAConductorIsToldToDrainByItsHeartbeat(t *testing.T) {
 	cancel()
 	require.NoError(t, <-done, "it stays, and heartbeats, until it is stopped")
 }
+
+// slow is a database that registers a conductor after a while.
+type slow struct {
+	*registry
+	after time.Duration
+}
+
+func (s slow) RegisterConductor(ctx context.Context, _ coverage.Conductor) (int64, error) {
+	select {
+	case <-time.After(s.after):
+		return 7, nil
+	case <-ctx.Done():
+		return 0, ctx.Err()
+	}
+}
+
+// A conductor that is stopped while it registers learns that it is registered, so that it can leave.
+func TestAStopDoesNotCutARegistrationOff(t *testing.T) {
+	for after, want := range map[time.Duration]error{time.Second: nil, time.Hour: context.Canceled} {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			cancel()
+			began := time.Now()
+			c := conductorOf(&registry{})
+			c.Registry = slow{&registry{}, after}
+			_, err := c.register(ctx)
+			require.ErrorIs(t, err, want)
+			require.LessOrEqual(t, time.Since(began), leaveWithin)
+		})
+	}
+}
