@@ -4,7 +4,6 @@ package boot
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -117,6 +116,9 @@ func (s *Server) getMedium(c *gin.Context) (int, any, error) {
 // recordEvery is the pause between two records of what was read of a medium: some BMCs read it in thousands of small pieces.
 const recordEvery = time.Second
 
+// recordLimit is how long a record may take. The next read is recorded anyway.
+const recordLimit = 10 * time.Second
+
 // reads counts what is read of media, and records it now and then.
 type reads struct {
 	store   Store
@@ -143,7 +145,9 @@ func (r *reads) record(hash []byte, log *zap.Logger) {
 	p := r.pending[string(hash)]
 	delete(r.pending, string(hash))
 	r.mu.Unlock()
-	if err := r.store.MediumRead(context.Background(), hash, p.bytes); err != nil && !errors.Is(err, context.Canceled) {
+	ctx, cancel := context.WithTimeout(context.Background(), recordLimit)
+	defer cancel()
+	if err := r.store.MediumRead(ctx, hash, p.bytes); err != nil {
 		log.Warn("what was read of a medium was not recorded", zap.Error(err))
 	}
 }

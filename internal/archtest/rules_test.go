@@ -76,7 +76,7 @@ var rules = []rule{
 	{at: "internal/agent/hardware", ours: []string{"internal/agent", "internal/rootdevice"}, never: []string{temporal, pgx, gin, gofish, zap}, why: "it reads files of the kernel only"},
 	{at: "internal/agent/imagewriter", ours: []string{"internal/agent", "internal/mask"}, never: []string{temporal, pgx, gin, gofish, zap}, why: "images and disks, whoever asks for them"},
 	{at: "internal/iso9660", never: []string{anyThirdParty}, why: "bytes in, bytes out"},
-	{at: "internal/medium", ours: []string{"internal/iso9660"}, never: []string{anyThirdParty}, why: "bytes in, bytes out"},
+	{at: "internal/medium", ours: []string{"internal/iso9660", "internal/mask"}, never: []string{anyThirdParty}, why: "bytes in, bytes out"},
 	{at: "internal/medium/mediumtest", ours: []string{"internal/iso9660", "internal/medium", "internal/ramdisk"}, never: []string{temporal, pgx, gin, gofish, zap}, why: "tests' images are written as the ramdisk's are"},
 	{at: "internal/ramdisk", ours: []string{"internal/iso9660", "internal/medium"}, never: []string{temporal, pgx, gin, gofish, zap}, why: "it is built from Debian's packages and boots servers; it knows nothing of nodes"},
 	{at: "internal/configdrive", ours: []string{"internal/fault", "internal/iso9660"}, never: []string{temporal, pgx, gin, gofish}, why: "bytes in, bytes out"},

@@ -30,8 +30,10 @@ func URLs(text string) string {
 	return text
 }
 
-// mediumKey matches the secret part of the path of a CD that Temper makes for one boot (package medium).
-var mediumKey = regexp.MustCompile(`(/boot/)[a-z2-7]{26}\b`)
+// MediumKey is the form of the secret part of the path of a CD that Temper makes for one boot (package medium).
+const MediumKey = `[a-z2-7]{26}`
+
+var mediumKey = regexp.MustCompile(`(/boot/)` + MediumKey + `\b`)
 
 // lone matches secret parameters outside URLs: in the path of a redirect, or in an
 // error that quotes a part of a URL.

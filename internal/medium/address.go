@@ -5,21 +5,23 @@ import (
 	"encoding/base32"
 	"regexp"
 	"strings"
+
+	"go.temper.dev/temper/internal/mask"
 )
 
 // PathPrefix is what the paths of media begin with. They are short, because the firmware of some BMCs takes only short addresses.
 const PathPrefix = "/boot/"
 
-// keySize is the length of a key in letters: 130 bits, which nobody guesses. Package mask knows keys by the prefix and this length.
+// keySize is the length of a key in letters: 130 bits.
 const keySize = 26
 
 var (
 	letters = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
-	keyForm = regexp.MustCompile(`^[a-z2-7]{26}$`)
+	keyForm = regexp.MustCompile("^" + mask.MediumKey + "$")
 )
 
-// Key is the part of a medium's path that nobody can guess. It follows from the token of the agent, so that a conductor that takes a
-// boot over names the same path, and tells nothing of it.
+// Key is the secret part of a medium's path. It is a hash of the agent's token, so that a conductor that takes a boot over names the
+// same path, and whoever has the key does not have the token.
 func Key(token string) string {
 	sum := sha256.Sum256([]byte("path of the medium with the token " + token))
 	return letters.EncodeToString(sum[:])[:keySize]
@@ -34,7 +36,7 @@ func Hash(key string) []byte {
 	return sum[:]
 }
 
-// Name is what BMCs and people know a medium by. It is another one for each boot, and no secret.
+// Name is the file name in a medium's path. It differs from boot to boot, and is no secret.
 func Name(key string) string { return letters.EncodeToString(Hash(key))[:8] + ".iso" }
 
 // URL returns the address of a medium below the URL of its server. It has no query and ends in .iso, as many BMCs want it.

@@ -35,23 +35,11 @@ func program(t *testing.T, path string) string {
 // apiURL is on the kernel's command line of the ramdisk for the tests.
 const apiURL = "ipa-api-url=http://10.0.2.2:6385"
 
-// need says which of Debian's packages a test needs, and skips it where that is not.
-func need(t *testing.T, there bool, what, debian string) {
-	t.Helper()
-	switch {
-	case there:
-	case os.Getenv("TEMPER_TEST_REQUIRE") != "":
-		t.Fatalf("%s is not installed (Debian: apt-get install %s)", what, debian)
-	default:
-		t.Skipf("NOT TESTED: %s is not installed (Debian: apt-get install %s)", what, debian)
-	}
-}
-
 // uefi is a machine with UEFI. Its CD is at SATA, as those of servers are; that of QEMU's usual machine, with a BIOS, is at IDE.
 func uefi(t *testing.T) []string {
 	t.Helper()
 	const folder = "/usr/share/OVMF/"
-	need(t, exists(folder+"OVMF_CODE_4M.fd"), "OVMF", "ovmf")
+	testenv.Need(t, folder+"OVMF_CODE_4M.fd", "ovmf")
 	return []string{
 		"-machine", "q35",
 		"-drive", "if=pflash,unit=0,format=raw,readonly=on,file=" + folder + "OVMF_CODE_4M.fd",
@@ -64,8 +52,7 @@ func uefi(t *testing.T) []string {
 func TestAMachineBoots(t *testing.T) {
 	needApt(t)
 	const qemu = "qemu-system-x86_64"
-	_, err := exec.LookPath(qemu)
-	need(t, err == nil, qemu, "qemu-system-x86")
+	testenv.Need(t, qemu, "qemu-system-x86")
 	c := builtRamdisk(t)
 	at := func(name string) string { return filepath.Join(c.Out, name) }
 

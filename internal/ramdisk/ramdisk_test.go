@@ -3,7 +3,6 @@ package ramdisk
 import (
 	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -19,17 +18,11 @@ import (
 // cache is the folder that make ramdisk uses, so that tests download a kernel once.
 const cache = "../../.temper/ramdisk"
 
-// needApt skips the test on machines that are not Debian's kind.
+// needApt makes sure that this machine can fetch and unpack Debian's packages.
 func needApt(t *testing.T) {
 	t.Helper()
-	for _, program := range []string{"apt-get", "dpkg-deb"} {
-		if _, err := exec.LookPath(program); err != nil {
-			if os.Getenv("TEMPER_TEST_REQUIRE") != "" {
-				t.Fatalf("%s is not installed: the ramdisk is made of Debian's packages", program)
-			}
-			t.Skipf("NOT TESTED: %s is not installed: the ramdisk is made of Debian's packages", program)
-		}
-	}
+	testenv.Need(t, "apt-get", "apt")
+	testenv.Need(t, "dpkg-deb", "dpkg")
 }
 
 func TestEveryDeviceHasItsModuleAndFirmware(t *testing.T) {

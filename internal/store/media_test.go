@@ -61,7 +61,7 @@ func TestABootHasOneMediumUntilItsAgentIsForgotten(t *testing.T) {
 	kind(t, fault.NotFound, err)
 }
 
-func TestNobodyIsLookedUpBeforeABootBegins(t *testing.T) {
+func TestALookupFindsNothingBeforeABootBegins(t *testing.T) {
 	t.Parallel()
 	s := open(t)
 	n, o := running(t, s)

@@ -20,30 +20,15 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"go.temper.dev/temper/internal/sim"
+	"go.temper.dev/temper/internal/testenv"
 	stacks "go.temper.dev/temper/test/stack"
 )
-
-// need fails the test, or skips it where the developer allows that, unless a program or file of a Debian package is there.
-func need(t *testing.T, debian, what string) {
-	t.Helper()
-	_, err := exec.LookPath(what)
-	if filepath.IsAbs(what) {
-		_, err = os.Stat(what)
-	}
-	switch {
-	case err == nil:
-	case os.Getenv("TEMPER_TEST_REQUIRE") != "":
-		t.Fatalf("%s is not installed (Debian: apt-get install %s)", what, debian)
-	default:
-		t.Skipf("NOT TESTED: %s is not installed (Debian: apt-get install %s)", what, debian)
-	}
-}
 
 // builtISO returns the ISO of the ramdisk, as make ramdisk builds it. It is built once per content of its programs, and kept in the
 // user's cache, because a build computes for 15 s.
 func builtISO(t *testing.T) string {
 	t.Helper()
-	need(t, "apt", "apt-get")
+	testenv.Need(t, "apt-get", "apt")
 	root, err := filepath.Abs(stacks.Root)
 	require.NoError(t, err)
 	dir := t.TempDir()
@@ -63,12 +48,29 @@ func builtISO(t *testing.T) string {
 	if _, err := os.Stat(iso); err == nil {
 		return iso
 	}
-	require.NoError(t, os.RemoveAll(filepath.Dir(kept))) // of earlier programs
-	require.NoError(t, os.MkdirAll(filepath.Dir(kept), 0o755))
 	command(t, root, filepath.Join(dir, "mkramdisk"), "--init", filepath.Join(dir, "init"), "--agent", filepath.Join(dir, "temper-agent"), "--out", filepath.Join(dir, "out"), "--append", "no_timer_check")
-	command(t, root, "cp", "-r", filepath.Join(dir, "out"), kept+".new") // perhaps to another file system
-	require.NoError(t, os.Rename(kept+".new", kept))
+	forget(t, filepath.Dir(kept))
+	fresh, err := os.MkdirTemp(filepath.Dir(kept), "new-")
+	require.NoError(t, err)
+	command(t, root, "cp", "-rT", filepath.Join(dir, "out"), fresh) // perhaps to another file system
+	if err := os.Rename(fresh, kept); err != nil {                  // another run may have been first
+		require.NoError(t, os.RemoveAll(fresh))
+		require.FileExists(t, iso, err)
+	}
 	return iso
+}
+
+// forget removes the ramdisks of the folder that are older than a week: other programs than today's are in them.
+func forget(t *testing.T, dir string) {
+	t.Helper()
+	require.NoError(t, os.MkdirAll(dir, 0o755))
+	kept, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	for _, k := range kept {
+		if info, err := k.Info(); err == nil && time.Since(info.ModTime()) > 7*24*time.Hour {
+			require.NoError(t, os.RemoveAll(filepath.Join(dir, k.Name())))
+		}
+	}
 }
 
 func command(t *testing.T, dir, name string, args ...string) {
@@ -96,7 +98,7 @@ func hostAddress(t *testing.T) string {
 			return ip.String()
 		}
 	}
-	t.Skip("NOT TESTED: this machine has no address but loopback, and a virtual machine can't fetch an image from it")
+	testenv.Missing(t, "this machine has no address but loopback, and a virtual machine can't fetch an image from it")
 	return ""
 }
 
@@ -117,7 +119,7 @@ func served(t *testing.T, content []byte) string {
 // agent there writes the image to the disk, and the machine boots from it.
 func TestAVirtualMachineIsDeployed(t *testing.T) {
 	t.Parallel()
-	need(t, "qemu-system-x86", "qemu-system-x86_64")
+	testenv.Need(t, "qemu-system-x86_64", "qemu-system-x86")
 	s := world(t)
 	const host = "10.0.2.2" // as the machine sees it
 	api := s.role(t, "api", "vm-api", []string{"TEMPER_RAMDISK=" + builtISO(t), "TEMPER_ALLOWED_HOSTS=" + host}, "--listen", "127.0.0.1:0")

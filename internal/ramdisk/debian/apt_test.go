@@ -2,24 +2,18 @@ package debian_test
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"go.temper.dev/temper/internal/ramdisk/debian"
+	"go.temper.dev/temper/internal/testenv"
 )
 
 func TestPackages(t *testing.T) {
-	for _, program := range []string{"apt-get", "dpkg-deb"} {
-		if _, err := exec.LookPath(program); err != nil {
-			if os.Getenv("TEMPER_TEST_REQUIRE") != "" {
-				t.Fatalf("%s is not installed", program)
-			}
-			t.Skipf("NOT TESTED: %s is not installed", program)
-		}
-	}
+	testenv.Need(t, "apt-get", "apt")
+	testenv.Need(t, "dpkg-deb", "dpkg")
 	apt, err := debian.Open(t.Context(), "../../../.temper/ramdisk", os.Stderr)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, apt.Close()) }()

@@ -12,6 +12,7 @@ import (
 
 	"go.temper.dev/temper/internal/sim/machine"
 	"go.temper.dev/temper/internal/sim/qemu"
+	"go.temper.dev/temper/internal/testenv"
 )
 
 // sector is a boot sector that prints "booted" on the first serial port, and then runs end.
@@ -28,9 +29,7 @@ func sector(end ...byte) []byte {
 // server returns a virtual machine with a BIOS.
 func server(t *testing.T) (*machine.Server, *qemu.Machines) {
 	t.Helper()
-	if _, err := exec.LookPath("qemu-system-x86_64"); err != nil && os.Getenv("TEMPER_TEST_REQUIRE") == "" {
-		t.Skip("NOT TESTED: qemu-system-x86_64 is not installed (Debian: apt-get install qemu-system-x86)")
-	}
+	testenv.Need(t, "qemu-system-x86_64", "qemu-system-x86")
 	m, err := qemu.New(qemu.Config{Dir: t.TempDir(), BIOS: true})
 	require.NoError(t, err)
 	s := machine.New(&machine.Env{Seed: 1, DataDir: t.TempDir(), Computer: m, Changed: func(*machine.Server) {}}, 0, machine.Make{})
