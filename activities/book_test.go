@@ -111,7 +111,7 @@ func (b *book) change(f func(n *node.Node)) {
 			n = b.read()
 			had = n.Agent
 			f(n)
-			return tx.SendBatch(b.t.Context(), b.changed(n)).Close()
+			return tx.SendBatch(b.t.Context(), b.changed(n, had)).Close()
 		})
 	})
 	if n.Agent != nil && n.Agent != had { // of a boot that has begun
@@ -120,8 +120,8 @@ func (b *book) change(f func(n *node.Node)) {
 	}
 }
 
-// changed returns the statements that write n and its operation.
-func (b *book) changed(n *node.Node) *pgx.Batch {
+// changed returns the statements that write n and its operation, and forget the agent that it had.
+func (b *book) changed(n *node.Node, had *node.Agent) *pgx.Batch {
 	var out pgx.Batch
 	out.Queue(changeNodeSQL, pgx.NamedArgs{
 		"uuid": b.node, "driver": n.Driver, "state": n.ProvisionState, "power": n.PowerState, "driver_info": b.json(n.DriverInfo),
@@ -139,7 +139,7 @@ func (b *book) changed(n *node.Node) *pgx.Batch {
 			"uuid": b.node, "bmc": s.BMC, "since": s.Since, "asked_at": s.AskedAt, "asked_by": s.AskedBy, "next_at": s.NextAt, "seen": s.Seen,
 		})
 	}
-	if n.Agent == nil {
+	if had != nil && n.Agent == nil {
 		out.Queue(agentGoneSQL, pgx.NamedArgs{"uuid": b.node})
 	}
 	return &out

@@ -167,6 +167,20 @@ func TestAnAgentsCallEndsTheWait(t *testing.T) {
 	require.InDelta(t, 3, env.Now().Sub(began).Minutes(), 0.1)
 }
 
+// A server that shows no sign of its boot is looked at in time, by a conductor.
+func TestABootIsLookedAtWhenItIsDue(t *testing.T) {
+	w := &world{}
+	env := w.env(t)
+	at := env.Now().Add(4 * time.Minute)
+	w.waitStates = []orchestrator.WaitState{{LookAt: &at}, {GoOn: true}}
+	w.runs = []func() (conductor.StepsResult, error){waitUntil(env, 30*time.Minute), done}
+	began := env.Now()
+	env.ExecuteWorkflow(workflows.Operate, input)
+	require.NoError(t, env.GetWorkflowError())
+	require.InDelta(t, 4, env.Now().Sub(began).Minutes(), 0.1)
+	require.Equal(t, 2, w.ran)
+}
+
 func TestALostSignalCostsMinutesNotTheOperation(t *testing.T) {
 	w := &world{waitStates: []orchestrator.WaitState{{}, {GoOn: true}}}
 	env := w.env(t)

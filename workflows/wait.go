@@ -70,6 +70,9 @@ func (o *operation) await(ctx workflow.Context, w wait) (asked, waited bool, err
 			}
 			return false, true, w.over
 		}
+		if seen.LookAt != nil {
+			left = min(left, max(seen.LookAt.Sub(workflow.Now(ctx)), time.Second)) // whoever reads the row decides whether it is time
+		}
 		if o.historyTooLong(ctx) {
 			return false, true, workflow.NewContinueAsNewError(ctx, workflow.GetInfo(ctx).WorkflowType.Name, o.in)
 		}

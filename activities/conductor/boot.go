@@ -20,7 +20,22 @@ const maxOnAgain = 3
 // what it has set, and may run twice. bootAgent returns awaitAgent until the agent of
 // this boot has called.
 func bootAgent(ctx context.Context, t *task, step *node.Step) (outcome, error) {
-	for step.Phase != phaseBooted {
+	for {
+		if step.Phase == phaseBooted {
+			if t.node.AgentCalledBack(t.op.Kind) {
+				t.tellMediumRead(step)
+				return done, nil
+			}
+			again, err := t.standsStill(ctx, step)
+			if err != nil {
+				return 0, err
+			}
+			if !again {
+				step.State = node.StepWaiting
+				return awaitAgent, t.waitForAgent(ctx)
+			}
+			step.Phase = ""
+		}
 		next, err := t.bootPhase(ctx, step)
 		if errors.Is(err, errEndAsked) {
 			return endAsked, nil
@@ -33,17 +48,19 @@ func bootAgent(ctx context.Context, t *task, step *node.Step) (outcome, error) {
 		}
 		if next == phaseBooted {
 			t.addNews(node.TimelineBoot, step, "")
-			break
+			continue
 		}
 		if err := t.save(ctx); err != nil {
 			return 0, err
 		}
 	}
-	if t.node.AgentCalledBack(t.op.Kind) {
-		return done, nil
+}
+
+// tellMediumRead adds to the timeline how much the server had read of its CD when its agent was there.
+func (t *task) tellMediumRead(step *node.Step) {
+	if r := t.node.MediumRead; r != nil {
+		t.addNews(node.TimelineMedium, step, r.Words())
 	}
-	step.State = node.StepWaiting
-	return awaitAgent, t.waitForAgent(ctx)
 }
 
 func (t *task) bootPhase(ctx context.Context, step *node.Step) (string, error) {
@@ -58,7 +75,7 @@ func (t *task) bootPhase(ctx context.Context, step *node.Step) (string, error) {
 		// The next boot has a new agent: what an earlier one reported, its token and its medium are deleted before the next
 		// one gets its own.
 		t.pending.ClearAgent = true
-		t.node.Agent = nil
+		t.node.Agent, t.node.MediumRead = nil, nil
 		t.agentClient = nil
 		return phaseOff, nil
 	case phaseOff:
@@ -100,6 +117,8 @@ func (t *task) waitForAgent(ctx context.Context) error {
 	}
 	t.op.WaitingFor, t.op.WaitingUntil = "the agent's call after boot", &until
 	t.waitForCall(until)
+	t.op.StepWait.LookAt = t.lookAt()
+	t.copyWait()
 	t.pending.Phase = node.Waiting
 	if !node.Waits(t.node.ProvisionState) {
 		t.move(node.EventWait)

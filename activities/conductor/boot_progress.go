@@ -14,8 +14,6 @@ import (
 // believed only if the BMC has reported something else about this node before.
 
 const (
-	// maxBootsAgain is how often a step switches a server off and on again because it does not begin to boot.
-	maxBootsAgain = 2
 	// bootPoll is the longest pause between two readings of how far the boot is. Testing the memory may take minutes.
 	bootPoll = 5 * time.Second
 )
@@ -50,14 +48,14 @@ func (t *task) bootProgress() string {
 }
 
 // booted returns the phase that follows when the server was seen on: phaseBooted if it boots or the BMC does not report boots,
-// else the first phase, at most maxBootsAgain times. After that it returns an error, and the BMC is not believed until it reports a
+// else the first phase, until the server was switched on BootTries times. After that it returns an error, and the BMC is not believed until it reports a
 // boot again: it may be wrong, and whoever decides to retry has looked at the server.
 func (t *task) booted(ctx context.Context, step *node.Step) (string, error) {
 	boots, err := t.beginsToBoot(ctx)
 	if err != nil || boots {
 		return phaseBooted, err
 	}
-	if step.BootsAgain >= maxBootsAgain {
+	if step.BootsAgain+1 >= t.Settings.BootTries {
 		t.noteReportsBootProgress(false)
 		return "", fault.Coded(fault.ServerNotBooting, "the BMC has shown the server on %d times, and no sign of booting within %s",
 			step.BootsAgain+1, t.Settings.BootTimeout)

@@ -14,7 +14,8 @@ type Settings struct {
 	HeartbeatTimeout time.Duration                 // Temporal's, of a step; requests to hardware are shorter
 	PowerTimeout     time.Duration                 // how long a power change may take
 	SoftPowerTimeout time.Duration                 // how long a soft power off may take if the request gives no timeout
-	BootTimeout      time.Duration                 // how long a server that is on may show no sign of booting, if its BMC reports boots; 0 = no limit
+	BootTimeout      time.Duration                 // how long a server that is on may show no sign of booting, where signs can be seen; 0 = no limit
+	BootTries        int                           // how often a server is switched on that shows none
 	PowerSettle      time.Duration                 // how long the effect of a request recorded by an earlier attempt is waited for before it is sent again
 	PowerPoll        time.Duration                 // longest pause between two reads of the power state
 	BusyPatience     time.Duration                 // how long answers "later" are no failures of a step
@@ -52,6 +53,7 @@ func (s Settings) WithDefaults() Settings {
 	setDefault(&s.MediaTimeout, 2*time.Minute)
 	setDefault(&s.MediaPoll, 2*time.Second)
 	setDefault(&s.AgentPoll, 2*time.Second)
+	s.BootTries = cmp.Or(s.BootTries, 2)
 	wait := map[node.Family]time.Duration{}
 	for _, f := range node.Families {
 		wait[f] = cmp.Or(s.AgentWait[f], 30*time.Minute)

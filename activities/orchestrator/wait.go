@@ -15,7 +15,8 @@ type WaitState struct {
 	GoOn       bool             `json:"go_on,omitempty"`     // what it waits for has come, and a conductor can continue
 	EndAsked   bool             `json:"end_asked,omitempty"` // cancel, abort or delete
 	WaitingFor string           `json:"waiting_for,omitempty"`
-	Until      *time.Time       `json:"until,omitempty"` // the deadline, as the row has it
+	Until      *time.Time       `json:"until,omitempty"`   // the deadline, as the row has it
+	LookAt     *time.Time       `json:"look_at,omitempty"` // when a conductor has to look whether the server still boots
 	Blocked    node.BlockReason `json:"stalled,omitempty"`
 	GiveUp     bool             `json:"give_up,omitempty"`  // no conductor covers the node, and the operation does not wait for one
 	Orphaned   bool             `json:"orphaned,omitempty"` // paused, and its conductor died: node.Orphaned
@@ -34,7 +35,7 @@ func (a *Operations) Look(ctx context.Context, operation int64) (WaitState, erro
 		if o.Asked == node.AskPower || o.Asked == node.AskUnhold {
 			return true
 		}
-		return !node.Holds(n.ProvisionState) && (o.Phase == node.Holding || n.AgentCalledBack(o.Kind))
+		return !node.Holds(n.ProvisionState) && (o.Phase == node.Holding || n.AgentCalledBack(o.Kind) || o.LookDue(time.Now()))
 	})
 }
 
@@ -94,6 +95,9 @@ func (a *Operations) waitState(ctx context.Context, operation, seq int64, come f
 		}
 	}
 	s.Blocked, s.WaitingFor, s.Until = blocked, o.WaitingFor, o.WaitingUntil
+	if w := o.LiveWait(); w != nil {
+		s.LookAt = w.LookAt
+	}
 	s.GiveUp = blocked == node.BlockedNoConductor && patience == 0
 	s.GoOn = come(n) && course == node.GoesOn
 	if s.GoOn && o.Phase == node.Waiting {

@@ -169,6 +169,17 @@ type Session struct {
 // NotBooting is the BootProgress of a server that has not begun to boot.
 const NotBooting = "None"
 
+// TestsItself reports whether a server with this BootProgress initializes its hardware, before it boots anything (Redfish's
+// ComputerSystem, BootProgressTypes).
+func TestsItself(progress string) bool {
+	switch progress {
+	case "PrimaryProcessorInitializationStarted", "SecondaryProcessorInitializationStarted", "BusInitializationStarted",
+		"MemoryInitializationStarted", "PCIResourceConfigStarted":
+		return true
+	}
+	return false
+}
+
 // Close ends the conversation. The driver keeps its BMC session and its connections
 // for the next one.
 func (s Session) Close() {

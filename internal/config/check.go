@@ -184,7 +184,10 @@ func (c Patience) check(p *problems) {
 		"bmc_request_timeout_max": c.BMCRequestMax, "virtual_media_timeout": c.Media,
 	})
 	p.requireNotNegative("bmc_away_timeout", c.Away)
-	p.requireNotNegative("boot_progress_timeout", c.BootProgress)
+	p.requireNotNegative("boot_timeout", c.BootSigns)
+	if c.BootTries < 1 {
+		p.refuse("boot_tries", "want a whole number above 0")
+	}
 	if c.BMCRequestMax > maxBMCRequest {
 		p.refuse("bmc_request_timeout_max", "want at most %s, because an undo has to wait that long for a request that may still take effect", maxBMCRequest)
 	}

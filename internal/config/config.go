@@ -101,7 +101,8 @@ type Patience struct {
 	InspectCallback time.Duration `key:"inspect_callback_timeout" default:"30m" help:"how long an inspection waits for the agent"`
 	RescueCallback  time.Duration `key:"rescue_callback_timeout" default:"30m" help:"how long a rescue waits for the agent"`
 	Power           time.Duration `key:"power_timeout" default:"60s" help:"how long a server may take to change its power state"`
-	BootProgress    time.Duration `key:"boot_progress_timeout" default:"10m" help:"how long a server that was switched on to boot the agent may show no sign of booting before it is switched off and on again, twice at most; only for BMCs that report how far a boot is; 0 = no limit"`
+	BootSigns       time.Duration `key:"boot_timeout" default:"10m" help:"how long a server that was switched on to boot the agent may show no sign of booting before it is switched off and on again; signs are what its BMC reports and, of a CD that Temper makes, that it is read; 0 = no limit"`
+	BootTries       int           `key:"boot_tries" default:"2" help:"how often a server is switched on that shows no sign of booting, before the step fails"`
 	SoftPower       time.Duration `key:"soft_power_off_timeout" default:"10m" help:"how long a server may take to shut down when it was asked to, where the request does not say"`
 	Media           time.Duration `key:"virtual_media_timeout" default:"2m" help:"how long to wait for a virtual medium to appear before the request to insert it is sent again; at most 2m30s, because an undo has to wait as long"`
 	Busy            time.Duration `key:"bmc_busy_timeout" default:"10m" help:"how long a BMC or an agent may answer \"try again later\" before that counts as a failure of the step (of a requested power change: power_timeout)"`

@@ -63,6 +63,7 @@ func Wait(o *node.Operation, b Beside, now time.Time) *StepWait {
 	} else {
 		out.Findings = finding.Wait(&bare, agent, watch)
 	}
+	out.Findings = append(out.Findings, bootSigns(w, b.Node)...)
 	if n := b.Node; w.For == node.WaitCall && n != nil && n.PowerState == node.PowerOff && n.PowerReadAt != nil && n.PowerReadAt.After(w.Since) {
 		out.Findings = append(out.Findings, finding.Of(finding.OffMeanwhile, finding.Params{"at": n.PowerReadAt, "power": bmcWords[n.PowerState]}))
 	}
@@ -87,6 +88,18 @@ func Wait(o *node.Operation, b Beside, now time.Time) *StepWait {
 		out.Rate = &rate
 	}
 	return out
+}
+
+// bootSigns finds what was seen of a server that boots from a CD which Temper makes, and what comes of a boot without signs.
+func bootSigns(w *node.Wait, n *node.Node) []finding.Finding {
+	if w.For != node.WaitCall || w.LookAt == nil || n == nil {
+		return nil
+	}
+	out := []finding.Finding{finding.Of(finding.MediumUnread, nil)}
+	if r := n.MediumRead; r != nil {
+		out[0] = finding.Of(finding.MediumRead, finding.Params{"read": r.Words(), "at": r.At})
+	}
+	return append(out, finding.Of(finding.BootLookedAt, finding.Params{"at": w.LookAt}))
 }
 
 // attempts finds how many attempts at the current step of o have failed because its agent is silent, and what happens after the last

@@ -18,6 +18,7 @@ const (
 	SubscriptionNotFound Code = "subscription_not_found"
 	VirtualMediaRefused  Code = "virtual_media_refused"
 
+	MediumNotRead      Code = "medium_not_read"
 	AgentNeverCalled   Code = "agent_never_called"
 	AgentSilent        Code = "agent_silent"
 	AgentGone          Code = "agent_gone"
@@ -103,7 +104,7 @@ var ofFailures = []CodeRow{
 	},
 	{
 		Code: ServerNotBooting, Kind: Refused, Cause: true, Meaning: "The BMC shows the server on, but the server does not begin to boot, also after it was switched off and on again.",
-		Advise: "Look at the server's console and the BMC's log; often the server needs a minute without power. If its memory test takes long, raise boot_progress_timeout.", Then: thenRetry, Fields: []string{"power_state"},
+		Advise: "Look at the server's console and the BMC's log; often the server needs a minute without power. If its memory test takes long, raise boot_timeout.", Then: thenRetry, Fields: []string{"power_state"},
 	},
 	{
 		Code: HardwareUnhealthy, Can: []Do{ShowHealth}, Kind: Refused, Cause: true, Meaning: "The BMC says that the health of the server is critical.",
@@ -125,8 +126,13 @@ var ofFailures = []CodeRow{
 	},
 
 	{
+		Code: MediumNotRead, Can: []Do{ShowConsole}, Kind: Refused, Cause: true, Meaning: "The server was switched on, and nothing has read the CD that Temper makes for it.",
+		Advise: "Check that the BMC reaches media_url, which the validation of the node shows. Look at the server's console: it may boot from something else, or test its memory for longer than boot_timeout.", Then: thenRetry,
+		Fields: []string{"driver_info/external_http_url"},
+	},
+	{
 		Code: AgentNeverCalled, Can: []Do{ShowConsole, ShowPorts}, Kind: Unreachable, Cause: true, Meaning: "The server was booted, and the agent did not call in time.",
-		Advise: "Look at the server's console: the ramdisk must boot, get an address and reach the API. Check deploy_iso and the MAC address of the node's port.", Then: thenRetry,
+		Advise: "Look at the server's console: the ramdisk must boot, get an address and reach the API. Check deploy_iso, or agent_url and agent_ca, and the MAC address of the node's port.", Then: thenRetry,
 		Fields: []string{"driver_info/deploy_iso"},
 	},
 	{

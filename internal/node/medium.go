@@ -1,6 +1,10 @@
 package node
 
-import "time"
+import (
+	"time"
+
+	"go.temper.dev/temper/internal/text"
+)
 
 // Medium is what the CD tells an agent from which it boots once, beside its node and its token.
 type Medium struct {
@@ -14,7 +18,7 @@ type Medium struct {
 type BootMedium struct {
 	Medium
 	Token   string                    // of the agent
-	KeyHash func(token string) []byte // SHA-256 of the part of its path that nobody can guess
+	KeyHash func(token string) []byte // SHA-256 of the secret part of its path
 }
 
 // ServedMedium is a medium that its server reads.
@@ -24,8 +28,18 @@ type ServedMedium struct {
 	Token string // of the agent
 }
 
-// MediumReads tells how far the server has read its medium.
+// MediumReads tells how far a server has read the medium of its boot.
 type MediumReads struct {
-	First, Last time.Time
-	Bytes       int64
+	Since *time.Time // when it began
+	At    *time.Time // when it read last
+	Bytes int64      // read, some of them perhaps twice
+}
+
+// Words says it in a clause. Reads are recorded once a second.
+func (r *MediumReads) Words() string {
+	words := text.Size(float64(r.Bytes)) + " of its CD"
+	if took := r.At.Sub(*r.Since); took >= time.Second {
+		words += " within " + text.Span(took)
+	}
+	return words
 }

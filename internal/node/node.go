@@ -96,6 +96,8 @@ type Node struct {
 	RingOwner string
 
 	Agent *Agent // nil = none known
+	// MediumRead is how far the server has read the medium of this boot; nil = not at all, or Temper does not make it.
+	MediumRead *MediumReads
 
 	// Operation is the open one, nil = the node is free.
 	Operation *Operation

@@ -12,12 +12,13 @@ import (
 // TimelineWhat is what an entry of an operation's timeline is about.
 type TimelineWhat string
 
-// What entries are about. Conductors add the first three to what they save (News); the others follow from what changes in an
+// What entries are about. Conductors add the first four to what they save (News); the others follow from what changes in an
 // operation (Operation.Tell) and from who takes it (Operation.Take).
 const (
-	TimelineBoot     TimelineWhat = "boot"      // the agent was booted
-	TimelineFailed   TimelineWhat = "failed"    // an attempt at a step failed; Words is the error
-	TimelineNoAnswer TimelineWhat = "no answer" // the hardware did not answer this conductor; another one tries
+	TimelineBoot     TimelineWhat = "boot"        // the agent was booted
+	TimelineMedium   TimelineWhat = "medium read" // the server had read the medium of its agent; Words is how much of it
+	TimelineFailed   TimelineWhat = "failed"      // an attempt at a step failed; Words is the error
+	TimelineNoAnswer TimelineWhat = "no answer"   // the hardware did not answer this conductor; another one tries
 
 	TimelineTakenUp    TimelineWhat = "taken up"    // by the first conductor or, if Former is the same one, once more by it
 	TimelineTakenOver  TimelineWhat = "taken over"  // from Former, which was lost in the middle of the step; Words is how
@@ -80,6 +81,8 @@ func (e TimelineEntry) Text() string {
 	switch e.What {
 	case TimelineBoot:
 		return "the ramdisk agent was booted"
+	case TimelineMedium:
+		return "the server had read " + e.Words
 	case TimelineFailed:
 		return with("an attempt at step " + e.Step + " failed")
 	case TimelineNoAnswer:

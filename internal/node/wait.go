@@ -16,6 +16,8 @@ type Wait struct {
 	// Until is when the step gives up or, if Again is true, when this attempt at it ends; nil = never, as long as there are answers.
 	Until *time.Time    `json:"until,omitempty"`
 	Every time.Duration `json:"every,omitempty"` // the longest pause between two looks; 0 = nobody looks, somebody calls
+	// LookAt is when a conductor looks whether the server still boots, unless its agent has called before; nil = never.
+	LookAt *time.Time `json:"look_at,omitempty"`
 	// AnswerUntil is until when the BMC's answer to a look that begins right before Until is awaited; nil = nobody waits longer than Until.
 	AnswerUntil *time.Time `json:"answer_until,omitempty"`
 
@@ -110,6 +112,12 @@ func (w *Wait) Answered(took, within time.Duration, at time.Time) {
 func SilentWait(since time.Time, why string, until time.Time) Wait {
 	late := since.Add(StallLimit)
 	return Wait{For: WaitAnswer, Since: since, Until: &until, Unread: why, UnreadSince: &since, LateAt: &late, LateCause: fault.BMCSilent}
+}
+
+// LookDue reports whether a conductor has to look now whether the server, whose agent o waits for, still boots.
+func (o *Operation) LookDue(now time.Time) bool {
+	w := o.LiveWait()
+	return w != nil && w.LookAt != nil && !now.Before(*w.LookAt)
 }
 
 // Silent reports whether w is for a BMC that gives no answer.

@@ -21,9 +21,9 @@ SELECT s.name, s.seal, s.ciphertext
 
 	// The token counts as sent, so that no lookup gets it.
 	beginMediumSQL = `
-WITH told AS (UPDATE agents SET token_revealed = 1, token_source = 'medium' WHERE node_id = @node RETURNING node_id)
+WITH told AS (UPDATE agents SET token_revealed = 1, token_source = 'medium', medium_read_since = NULL, medium_read_at = NULL, medium_read_bytes = 0 WHERE node_id = @node RETURNING node_id)
 INSERT INTO media (node_id, key_hash, contents) SELECT node_id, @hash, @contents FROM told
-ON CONFLICT (node_id) DO UPDATE SET key_hash = excluded.key_hash, contents = excluded.contents, first_read_at = NULL, last_read_at = NULL, bytes_read = 0`
+ON CONFLICT (node_id) DO UPDATE SET key_hash = excluded.key_hash, contents = excluded.contents`
 
 	mediumSQL = `
 SELECT n.uuid::text, m.contents, s.seal, s.ciphertext
@@ -34,8 +34,9 @@ SELECT n.uuid::text, m.contents, s.seal, s.ciphertext
  WHERE m.key_hash = @hash`
 
 	mediumReadSQL = `
-UPDATE media SET first_read_at = coalesce(first_read_at, clock_timestamp()), last_read_at = clock_timestamp(), bytes_read = bytes_read + @bytes
- WHERE key_hash = @hash`
+UPDATE agents a SET medium_read_since = coalesce(a.medium_read_since, clock_timestamp()), medium_read_at = clock_timestamp(),
+	medium_read_bytes = a.medium_read_bytes + @bytes
+  FROM media m WHERE m.key_hash = @hash AND a.node_id = m.node_id`
 )
 
 // BeginBoot lets the agent of the operation's node be looked up from now on, which must be before its server is switched on. m is

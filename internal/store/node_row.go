@@ -93,12 +93,16 @@ var agentTable = newTable(
 	unread[agentRow]("inspected_source"),
 	unread[agentRow]("token_revealed"),
 	unread[agentRow]("token_source"),
+	optional("medium_read_since", "", func(a *agentRow) **time.Time { return &a.reads.Since }),
+	optional("medium_read_at", "", func(a *agentRow) **time.Time { return &a.reads.At }),
+	number("medium_read_bytes", func(a *agentRow) *int64 { return &a.reads.Bytes }),
 )
 
 // agentRow is a row of agents; nodeID 0 = an outer join found none.
 type agentRow struct {
 	node.Agent
 	nodeID int64
+	reads  node.MediumReads
 }
 
 // agent returns nil for an agent that has said nothing yet: its boot has begun.
@@ -107,6 +111,15 @@ func (a *agentRow) agent() *node.Agent {
 		return nil
 	}
 	out := a.Agent
+	return &out
+}
+
+// mediumRead returns nil for a medium that was not read.
+func (a *agentRow) mediumRead() *node.MediumReads {
+	if a.reads.At == nil {
+		return nil
+	}
+	out := a.reads
 	return &out
 }
 
@@ -176,7 +189,7 @@ func eachScanned(s *nodeScan) func(pgx.Row) (node.Node, error) {
 		if err := r.Scan(s); err != nil {
 			return node.Node{}, err
 		}
-		s.node.Operation, s.node.Agent = s.open.operation(), s.agent.agent()
+		s.node.Operation, s.node.Agent, s.node.MediumRead = s.open.operation(), s.agent.agent(), s.agent.mediumRead()
 		return s.node, nil
 	}
 }

@@ -194,17 +194,17 @@ CREATE TABLE agents (
     inspected_at       timestamptz,
     inspected_source   text        NOT NULL DEFAULT '', -- who sent the inventory of this boot: MACs and address
     token_revealed     integer     NOT NULL DEFAULT 0,  -- how often the token was sent to an agent
-    token_source       text        NOT NULL DEFAULT ''  -- who got it first: MACs and address
+    token_source       text        NOT NULL DEFAULT '', -- who got it first: MACs and address
+    medium_read_since  timestamptz,                     -- when the server began to read the medium of this boot, where Temper makes it
+    medium_read_at     timestamptz,                     -- when it read the medium last
+    medium_read_bytes  bigint      NOT NULL DEFAULT 0
 ) WITH (fillfactor = 70);
 COMMENT ON TABLE agents IS 'What the ramdisk agent of a node said last. It is not in the row of the node, so that a heartbeat updates one small row. A row is there from right before the server boots its agent: until then no agent is looked up.';
 
 CREATE TABLE media (
     node_id       bigint PRIMARY KEY REFERENCES agents (node_id) ON DELETE CASCADE,
-    key_hash      bytea  NOT NULL, -- SHA-256 of the part of its path that nobody can guess
+    key_hash      bytea  NOT NULL, -- SHA-256 of the secret part of its path
     contents      jsonb  NOT NULL, -- node.Medium; the agent's token is among the secrets
-    first_read_at timestamptz,
-    last_read_at  timestamptz,
-    bytes_read    bigint NOT NULL DEFAULT 0,
     CONSTRAINT media_key_taken UNIQUE (key_hash)
 ) WITH (fillfactor = 70);
 COMMENT ON TABLE media IS 'From which CD the agent of a node boots, where Temper makes the CD while it is read. It ends with the agent of the boot.';

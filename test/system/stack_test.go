@@ -27,7 +27,7 @@ deploy_callback_timeout: 30s
 clean_callback_timeout: 30s
 inspect_callback_timeout: 30s
 power_timeout: 4s
-boot_progress_timeout: 3s
+boot_timeout: 3s
 virtual_media_timeout: 10s
 bmc_busy_timeout: 4s
 soft_power_off_timeout: 5s

@@ -124,7 +124,7 @@ func TestAVirtualMachineIsDeployed(t *testing.T) {
 	const host = "10.0.2.2" // as the machine sees it
 	api := s.role(t, "api", "vm-api", []string{"TEMPER_RAMDISK=" + builtISO(t), "TEMPER_ALLOWED_HOSTS=" + host}, "--listen", "127.0.0.1:0")
 	s.conductor(t, "vm", "vm-1", "TEMPER_MEDIA_URL="+api.URL(), "TEMPER_AGENT_URL="+strings.Replace(api.URL(), "127.0.0.1", host, 1),
-		"TEMPER_DEPLOY_CALLBACK_TIMEOUT=10m", "TEMPER_POWER_TIMEOUT=1m")
+		"TEMPER_DEPLOY_CALLBACK_TIMEOUT=10m", "TEMPER_POWER_TIMEOUT=1m", "TEMPER_BOOT_TIMEOUT=5m")
 	n := available(t, s, ownRack(t, s.APIURL, sim.Config{Servers: 1, Machines: sim.QEMU, Firmware: sim.BIOS})).withoutISO()
 	n.patch("conductor_group", "vm")
 	image := partitioned()
@@ -132,7 +132,9 @@ func TestAVirtualMachineIsDeployed(t *testing.T) {
 	sum := sha256.Sum256(image)
 	n.patch("instance_info", map[string]any{"image_source": served(t, image), "image_disk_format": "raw", "image_os_hash_algo": "sha256", "image_os_hash_value": hex.EncodeToString(sum[:])})
 
-	n.done(n.provision("active", map[string]any{"configdrive": map[string]any{"meta_data": map[string]any{"hostname": "vm"}}}), "active")
+	deploy := n.provision("active", map[string]any{"configdrive": map[string]any{"meta_data": map[string]any{"hostname": "vm"}}})
+	n.done(deploy, "active")
+	require.Regexp(t, `{medium read deploy.deploy vm-1  the server had read \d\d[.\d]* MB of its CD`, fmt.Sprint(n.timeline(deploy)))
 	eventually(t, patience, func() error {
 		did := effects(n.hardware().Actions)
 		if len(did) < 4 || !slices.Equal(did[:4], []string{"On Off->On", "guest_off On->Off", "On Off->On", "guest_reset On->On"}) {
