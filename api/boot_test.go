@@ -76,7 +76,7 @@ func TestBMCsReadAMediumWholeAndInRangesFromAnyProcess(t *testing.T) {
 	none, _ := read(http.MethodGet, http.Header{"Range": {fmt.Sprintf("bytes=%d-", len(whole))}})
 	require.Equal(t, http.StatusRequestedRangeNotSatisfiable, none.StatusCode)
 	require.EventuallyWithT(t, func(t *assert.CollectT) {
-		assert.Equal(t, strconv.Itoa(len(whole)+len(bytes)), b.Text(`SELECT bytes_read::text FROM media`))
+		assert.Equal(t, strconv.Itoa(len(whole)+len(bytes)), b.Text(`SELECT medium_read_bytes::text FROM agents`))
 	}, 10*time.Second, 50*time.Millisecond)
 }
 

@@ -255,6 +255,22 @@ func New(c Config) (*Server, error) {
 // Handler is the whole API. Timeouts of connections are the http.Server's.
 func (s *Server) Handler() http.Handler { return s.http.Handler() }
 
+// Door is what a listener serves.
+type Door = httpd.Door
+
+// Audience is whom a Door is for.
+type Audience = httpd.Audience
+
+// The audiences.
+const (
+	Clients = httpd.Clients
+	Agents  = httpd.Agents
+	BMCs    = httpd.BMCs
+)
+
+// Through is the part of the API that a listener serves.
+func (s *Server) Through(d Door) http.Handler { return s.http.Through(d) }
+
 // EndStreams ends every stream, and the connection to the database that they share. It is for
 // http.Server.RegisterOnShutdown, because Shutdown waits for requests.
 func (s *Server) EndStreams() {

@@ -181,6 +181,15 @@ func TestABootIsLookedAtWhenItIsDue(t *testing.T) {
 	require.Equal(t, 2, w.ran)
 }
 
+func TestAnAgentThatNeverCallsFailsWithWhatIsKnownOfIt(t *testing.T) {
+	w := &world{waitStates: []orchestrator.WaitState{{Overdue: &node.Failure{Cause: fault.AgentTokenTaken, Error: "another machine has the token"}}}}
+	env := w.env(t)
+	w.runs = []func() (conductor.StepsResult, error){waitUntil(env, 5*time.Minute)}
+	env.ExecuteWorkflow(workflows.Operate, input)
+	require.ErrorContains(t, env.GetWorkflowError(), "another machine has the token")
+	require.Equal(t, fault.AgentTokenTaken, w.closed[0].Cause)
+}
+
 func TestALostSignalCostsMinutesNotTheOperation(t *testing.T) {
 	w := &world{waitStates: []orchestrator.WaitState{{}, {GoOn: true}}}
 	env := w.env(t)

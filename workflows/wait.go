@@ -9,6 +9,7 @@ import (
 
 	"go.temper.dev/temper/activities/conductor"
 	"go.temper.dev/temper/activities/orchestrator"
+	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
 )
 
@@ -67,6 +68,9 @@ func (o *operation) await(ctx workflow.Context, w wait) (asked, waited bool, err
 		if left <= 0 {
 			if seen.Blocked == node.BlockedNoConductor {
 				return false, true, o.noConductorError()
+			}
+			if seen.Overdue != nil {
+				return false, true, failed(fault.Unreachable, *seen.Overdue)
 			}
 			return false, true, w.over
 		}

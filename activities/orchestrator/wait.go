@@ -18,6 +18,7 @@ type WaitState struct {
 	Until      *time.Time       `json:"until,omitempty"`   // the deadline, as the row has it
 	LookAt     *time.Time       `json:"look_at,omitempty"` // when a conductor has to look whether the server still boots
 	Blocked    node.BlockReason `json:"stalled,omitempty"`
+	Overdue    *node.Failure    `json:"overdue,omitempty"`  // the failure if what it waits for has not come by then; nil = nothing more is known
 	GiveUp     bool             `json:"give_up,omitempty"`  // no conductor covers the node, and the operation does not wait for one
 	Orphaned   bool             `json:"orphaned,omitempty"` // paused, and its conductor died: node.Orphaned
 	// Group and Driver name the queue of the steps. They may have changed since the operation
@@ -95,8 +96,8 @@ func (a *Operations) waitState(ctx context.Context, operation, seq int64, come f
 		}
 	}
 	s.Blocked, s.WaitingFor, s.Until = blocked, o.WaitingFor, o.WaitingUntil
-	if w := o.LiveWait(); w != nil {
-		s.LookAt = w.LookAt
+	if w := o.LiveWait(); w != nil && w.For == node.WaitCall {
+		s.LookAt, s.Overdue = w.LookAt, n.NeverCalled()
 	}
 	s.GiveUp = blocked == node.BlockedNoConductor && patience == 0
 	s.GoOn = come(n) && course == node.GoesOn

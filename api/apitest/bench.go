@@ -29,6 +29,7 @@ type Bench struct {
 	Store      *store.Store
 	Operations *Operations
 	Handler    http.Handler
+	Server     *api.Server
 	Last       *Answer // of the last request, those of Serve aside
 	User       string  // name:password of every request; "" = none
 
@@ -69,7 +70,7 @@ func serve(t *testing.T, url, keyset string, change []func(*api.Config)) *Bench 
 	server, err := api.New(c)
 	require.NoError(t, err)
 	t.Cleanup(server.EndStreams)
-	b.Handler = server.Handler()
+	b.Server, b.Handler = server, server.Handler()
 	return b
 }
 

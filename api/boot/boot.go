@@ -71,7 +71,7 @@ func New(s Store, ramdisk *Ramdisk) *Server {
 func (s *Server) Routes() []httpd.Route {
 	const path = medium.PathPrefix + ":secret/:name" // the log leaves out a parameter of this name
 	return []httpd.Route{
-		httpd.Get(path, 0, s.getMedium).Open(), httpd.Head(path, 0, s.getMedium).Open(),
+		httpd.Get(path, 0, s.getMedium).Open().For(httpd.BMCs), httpd.Head(path, 0, s.getMedium).Open().For(httpd.BMCs),
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"go.temper.dev/temper/api/format"
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/origin"
 )
 
 // bounded gives the request a deadline, unless it is for a stream.
@@ -27,10 +28,10 @@ func (s *Server) bounded(c *gin.Context) {
 // loopback, without authentication, any page that the operator visits could otherwise
 // do what the operator may. The content type is not checked: curl -d sends JSON as a
 // form, and a browser always says which origin a request is from.
-func (s *Server) guarded(c *gin.Context) {
-	check := s.guard.Check
-	if s.routeOf(c).secret {
-		check = s.guard.CheckAll
+func guarded(c *gin.Context, r Route, by *origin.Guard) {
+	check := by.Check
+	if r.secret {
+		check = by.CheckAll
 	}
 	if refusal := check(c.Request); refusal != nil {
 		code := fault.CrossOrigin

@@ -17,6 +17,7 @@ type Route struct {
 	stream       StreamHandler
 	open         bool
 	secret       bool
+	audience     Audience // 0 = Clients
 }
 
 // Get is a route of the microversion 1.since; 0 = it is not versioned.
@@ -52,6 +53,12 @@ func GetStream(path string, h StreamHandler) Route {
 // Open is the route for everybody: it needs no login.
 func (r Route) Open() Route {
 	r.open = true
+	return r
+}
+
+// For is the route for an audience. Without it a route is for Clients.
+func (r Route) For(a Audience) Route {
+	r.audience = a
 	return r
 }
 

@@ -14,7 +14,6 @@ import (
 
 	"go.temper.dev/temper/api/format"
 	"go.temper.dev/temper/internal/basicauth"
-	"go.temper.dev/temper/internal/origin"
 )
 
 func init() { gin.SetMode(gin.ReleaseMode) }
@@ -92,7 +91,6 @@ func (c Config) hosts() []string {
 type Server struct {
 	Config
 	auth    *basicauth.Authenticator // nil: everybody may
-	guard   *origin.Guard
 	metrics *metrics
 	bodies  *format.Budgets
 	table   []Route
@@ -119,7 +117,7 @@ func New(c Config, table []Route) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{
-		Config: c, auth: auth, guard: origin.NewGuard(c.Listen, c.hosts()), metrics: m, bodies: bodies,
+		Config: c, auth: auth, metrics: m, bodies: bodies,
 		table: table, byRoute: map[string]Route{},
 	}
 	s.stopping, s.endStreams = context.WithCancel(context.Background())
@@ -129,7 +127,7 @@ func New(c Config, table []Route) (*Server, error) {
 
 // Handler is the whole API. Timeouts of connections are the http.Server's, except
 // those of streams.
-func (s *Server) Handler() http.Handler { return tidyPath(s.engine, s.Unversioned, s.CurrentURL) }
+func (s *Server) Handler() http.Handler { return s.Through(Door{For: Everybody, Listen: s.Listen}) }
 
 // Routes is the table of routes.
 func (s *Server) Routes() []Route { return slices.Clone(s.table) }
@@ -148,7 +146,7 @@ func (s *Server) routes() *gin.Engine {
 	if err := e.SetTrustedProxies(nil); err != nil {
 		panic(err) // nil is always valid
 	}
-	e.Use(s.identified, s.observed, s.recovered, s.bounded, s.guarded, s.bodies.Hold, s.versioned, s.authenticated)
+	e.Use(s.identified, s.observed, s.recovered, s.bounded, s.admitted, s.bodies.Hold, s.versioned, s.authenticated)
 	for _, r := range s.table {
 		s.byRoute[r.Method+" "+r.Path] = r
 		if r.stream != nil {

@@ -60,6 +60,19 @@ func (s *Service) validateBoot(n *node.Node, f node.Family) error {
 	return checkMedium(n, ramdisk.Site)
 }
 
+// BootURLs returns below which URL n's BMC will fetch the CD that Temper makes, and where the agent on it calls; "" = it makes none.
+// They follow from the settings of this process, which conductors have, too.
+func (s *Service) BootURLs(n *node.Node) (media, agent string) {
+	if n.Implementation("boot").Boot != node.BootVirtualMedia {
+		return "", ""
+	}
+	ramdisk, err := s.Boot.Ramdisk(n, node.DeployFamily, n.DriverInfo, n.InstanceInfo)
+	if err != nil || ramdisk.ISO != "" {
+		return "", ""
+	}
+	return strings.TrimRight(ramdisk.Site.MediaURL, "/") + medium.PathPrefix, ramdisk.Site.AgentURL
+}
+
 // checkMedium checks that what n says has room on the CD that Temper makes, and goes through boot loaders.
 func checkMedium(n *node.Node, site node.BootSite) error {
 	network, err := json.Marshal(n.NetworkData)

@@ -44,7 +44,7 @@ func TestAnInventoryIsBounded(t *testing.T) {
 	require.Empty(t, b.Get("/v1/nodes/n1/inventory").Is(200)["plugin_data"])
 
 	require.Equal(t, map[string]float64{"bytes": 1, "elements": 1, "depth": 0, "budget": 0, "other": 0}, counts(t, counted, "temper_http_bodies_refused_total"))
-	require.Equal(t, map[string]float64{"inventory": 3, "heartbeat": 0, "lookup": 0}, counts(t, counted, "temper_agent_requests_refused_total"))
+	require.Equal(t, map[string]float64{"inventory": 3, "heartbeat": 0, "lookup": 0, "token": 0}, counts(t, counted, "temper_agent_requests_refused_total"))
 }
 
 // counts returns the values of a counter by its only label.

@@ -1,7 +1,6 @@
 package ironic
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"net/http"
@@ -60,7 +59,7 @@ func (s *Server) getLookup(c *gin.Context) (int, any, error) {
 func (s *Server) introduce(c *gin.Context, n *node.Node, macs []string) (*agent.Lookup, error) {
 	out := &agent.Lookup{Config: s.agentConfig()}
 	if format.Minor(c) >= 62 {
-		token, err := s.revealToken(c.Request.Context(), n, agent.Source{MACs: macs, IP: c.RemoteIP()})
+		token, err := s.revealToken(c, n, agent.Source{MACs: macs, IP: c.RemoteIP()})
 		if err != nil {
 			return nil, err
 		}
@@ -111,10 +110,11 @@ func agentSource(macs []string, ip string) string {
 }
 
 // revealToken gives the agent's token in the clear to who may see it, else masked.
-func (s *Server) revealToken(ctx context.Context, n *node.Node, from agent.Source) (string, error) {
-	source := agentSource(from.MACs, from.IP)
-	token, err := s.Store.AgentLookup(ctx, n.UUID, source, func(revealed int, same, seen bool) (bool, string) {
-		r := agent.TokenReveals{Count: revealed, Closed: seen}
+func (s *Server) revealToken(c *gin.Context, n *node.Node, from agent.Source) (string, error) {
+	source, taken := agentSource(from.MACs, from.IP), false
+	token, err := s.Store.AgentLookup(c.Request.Context(), n.UUID, source, func(revealed int, same, closed bool) (bool, string) {
+		r := agent.TokenReveals{Count: revealed, Closed: closed}
+		taken = revealed > 0 && !same && !closed
 		if same {
 			r.MACs, r.IP = from.MACs, from.IP
 		}
@@ -124,6 +124,10 @@ func (s *Server) revealToken(ctx context.Context, n *node.Node, from agent.Sourc
 		}
 		return clear, ""
 	})
+	if err == nil && taken {
+		s.refused.agents.WithLabelValues(askToken).Inc()
+		httpd.Logger(c).Warn("a lookup was refused the agent's token: another machine had looked itself up as this node before", zap.String("node", n.UUID), zap.String("from", source))
+	}
 	if err == nil && token == "" {
 		return agent.Masked, nil
 	}

@@ -30,6 +30,9 @@ func TestLookup(t *testing.T) {
 
 	again, _ := b.At(62, "GET", "/v1/lookup?addresses=52:54:00:00:00:99&node_uuid="+uuid, nil).Lookup()
 	require.Equal(t, "******", again, "other MACs are another source")
+	known, err := b.Store.Node(t.Context(), uuid)
+	require.NoError(t, err)
+	require.Regexp(t, `the agent of node .* has not called in time; 52:54:00:aa:bb:01@\S+ looked itself up first and got its token, and 52:54:00:00:00:99@\S+ was refused it`, known.NeverCalled().Error)
 	same, _ := b.At(62, "GET", "/v1/lookup?addresses="+apitest.MAC, nil).Lookup()
 	require.Equal(t, token, same, "a lost answer is told again to the same source")
 

@@ -2,12 +2,14 @@ package ironic
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 
 	"github.com/gin-gonic/gin"
 
 	"go.temper.dev/temper/api/format"
 	"go.temper.dev/temper/api/intent"
+	"go.temper.dev/temper/internal/mask"
 )
 
 // getValidate answers GET /v1/nodes/X/validate: every interface, and why it
@@ -40,6 +42,9 @@ func (s *Server) getValidate(c *gin.Context) (int, any, error) {
 		verdict := map[string]any{"result": true}
 		if err != nil {
 			verdict = map[string]any{"result": false, "reason": err.Error(), "code": intent.ValidationCode(err)}
+		}
+		if media, agent := s.BootURLs(n); err == nil && i.name == "boot" && media != "" {
+			verdict["reason"] = fmt.Sprintf("The BMC will fetch a CD below %s, and the agent on it will call %s", mask.URLs(media), mask.URLs(agent))
 		}
 		out[i.name] = verdict
 	}

@@ -17,6 +17,7 @@ type refusals struct{ agents *prometheus.CounterVec }
 // The requests of agents.
 const (
 	askLookup    = "lookup"
+	askToken     = "token" // a lookup that was answered without the token, because another machine had it
 	askHeartbeat = "heartbeat"
 	askInventory = "inventory"
 )
@@ -27,7 +28,7 @@ func newRefusals(r prometheus.Registerer) (*refusals, error) {
 			Name: "temper_agent_requests_refused_total", Help: "Refused requests of agents, or of clients that claim to be one, by request.",
 		}, []string{"request"}),
 	}
-	for _, request := range []string{askLookup, askHeartbeat, askInventory} {
+	for _, request := range []string{askLookup, askToken, askHeartbeat, askInventory} {
 		f.agents.WithLabelValues(request)
 	}
 	if r == nil {

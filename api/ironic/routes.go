@@ -6,8 +6,8 @@ import (
 
 func (s *Server) ironicRoutes() []httpd.Route {
 	return []httpd.Route{
-		httpd.Get("/", 0, s.getRoot).Open(),
-		httpd.Get("/v1", 1, s.getV1).Open(),
+		httpd.Get("/", 0, s.getRoot).Open().For(httpd.Clients | httpd.Agents),
+		httpd.Get("/v1", 1, s.getV1).Open().For(httpd.Clients | httpd.Agents),
 		httpd.Get("/v1/ports", 1, s.listPorts),
 		httpd.Post("/v1/ports", 1, s.createPort),
 		httpd.Get("/v1/ports/detail", 1, s.listPortsDetail),
@@ -20,9 +20,9 @@ func (s *Server) ironicRoutes() []httpd.Route {
 		httpd.Get("/v1/drivers/:driver/raid/logical_disk_properties", 1, s.getLogicalDisk),
 		httpd.Get("/v1/conductors", minorConductors, s.listConductors),
 		httpd.Get("/v1/conductors/:conductor", minorConductors, s.getConductor),
-		httpd.Get("/v1/lookup", 22, s.getLookup).Open().Secret(),
-		httpd.Post("/v1/heartbeat/:node", 22, s.postHeartbeat).Open(),
-		httpd.Post("/v1/continue_inspection", 1, s.postInspection).Open(),
+		httpd.Get("/v1/lookup", 22, s.getLookup).Open().Secret().For(httpd.Agents),
+		httpd.Post("/v1/heartbeat/:node", 22, s.postHeartbeat).Open().For(httpd.Agents),
+		httpd.Post("/v1/continue_inspection", 1, s.postInspection).Open().For(httpd.Agents),
 	}
 }
 

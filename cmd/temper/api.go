@@ -92,7 +92,7 @@ func runAPI(ctx context.Context, p *process, r *config.API) error {
 	if err != nil {
 		return err
 	}
-	l, err := p.listen(r.Process, r.Listen)
+	all, err := p.apiDoors(r)
 	if err != nil {
 		return err
 	}
@@ -101,7 +101,7 @@ func runAPI(ctx context.Context, p *process, r *config.API) error {
 		p.log.Warn("auth.strategy is noauth: everybody who reaches this address may do everything", zap.String("listen", r.Listen))
 	}
 	g, ctx := errgroup.WithContext(ctx)
-	g.Go(func() error { return serve(ctx, l, server.Handler(), r.ShutdownGrace, server.EndStreams) })
+	serveAPI(ctx, g, server, all, r)
 	g.Go(func() error {
 		if err := awaitDatabase(ctx, p, db); err != nil {
 			return unlessDone(ctx, err)
@@ -109,7 +109,7 @@ func runAPI(ctx context.Context, p *process, r *config.API) error {
 		witness := worker.Witness{Store: db, Timeout: r.ConductorHeartbeatTimeout, Log: p.log}
 		g.Go(func() error { return witness.Run(ctx) })
 		defer announce(ctx, p, db, coverage.RoleAPI, processName(), r.ConductorHeartbeatTimeout)()
-		if err := reach(ctx, p, r, dependencies, temporal, &schedule, baseURL(r.Process, l.Addr())); err != nil {
+		if err := reach(ctx, p, r, dependencies, temporal, &schedule, baseURL(r.Process, all[0].Addr())); err != nil {
 			return err
 		}
 		<-ctx.Done()

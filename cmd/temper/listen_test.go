@@ -14,6 +14,7 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
 
+	"go.temper.dev/temper/api"
 	"go.temper.dev/temper/internal/client"
 	"go.temper.dev/temper/internal/config"
 )
@@ -76,4 +77,41 @@ func TestThePlainPasswordsAreRepeatedInTheLog(t *testing.T) {
 			require.Len(t, seen.All(), c.warns)
 		})
 	}
+}
+
+// Agents and BMCs have listeners of their own where the settings say so, and that of BMCs speaks no TLS.
+func TestAgentsAndBMCsHaveListenersOfTheirOwn(t *testing.T) {
+	dir := t.TempDir()
+	example := httptest.NewTLSServer(http.NotFoundHandler())
+	t.Cleanup(example.Close)
+	r := &config.API{Listen: "127.0.0.1:0"}
+	r.Process = config.Process{TLSCert: filepath.Join(dir, "cert"), TLSKey: filepath.Join(dir, "key")}
+	writePair(t, example, r.Process)
+	for name, c := range map[string]struct {
+		agents config.Agents
+		want   []api.Audience
+		at     string
+	}{
+		"one for all":          {config.Agents{}, []api.Audience{api.Clients | api.Agents | api.BMCs}, `^ $`},
+		"one for agents":       {config.Agents{Listen: "127.0.0.1:0"}, []api.Audience{api.Clients, api.Agents | api.BMCs}, `^https://127.0.0.1:\d+ $`},
+		"and one for BMCs":     {config.Agents{Listen: "127.0.0.1:0", Media: "127.0.0.1:0"}, []api.Audience{api.Clients, api.Agents | api.BMCs, api.BMCs}, `^https://\S+ http://127.0.0.1:\d+$`},
+		"clients' serves both": {config.Agents{Listen: "127.0.0.1:0", Public: true}, []api.Audience{api.Clients | api.Agents | api.BMCs, api.Agents | api.BMCs}, `^https://\S+ $`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := &process{log: zap.NewNop()}
+			r.Agents = c.agents
+			all, err := p.apiDoors(r)
+			require.NoError(t, err)
+			defer closeAll(all)
+			var got []api.Audience
+			for _, o := range all {
+				got = append(got, o.door.For)
+			}
+			require.Equal(t, c.want, got)
+			require.Regexp(t, c.at, p.at.AgentURL+" "+p.at.MediaURL)
+		})
+	}
+	r.Agents = config.Agents{Listen: "127.0.0.1:0", Media: "no address"}
+	_, err := (&process{log: zap.NewNop()}).apiDoors(r)
+	require.ErrorContains(t, err, "listen")
 }

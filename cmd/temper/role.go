@@ -31,7 +31,7 @@ type process struct {
 	readyFile    string
 	settingsFile string          // absolute; "" = the settings come from elsewhere
 	listener     *metrics.Server // nil = it serves no metrics
-	metricsURL   string
+	at           devfile.Ready   // where it serves
 	healthy      atomic.Pointer[func(context.Context) error]
 	told         atomic.Pointer[string] // the problem that away has logged last
 }
@@ -101,7 +101,7 @@ func (r role) start(c *cobra.Command, environ []string, readyFile string) error 
 		if l, err = p.listen(*r.common, r.common.MetricsListen); err != nil {
 			return fmt.Errorf("serve metrics: %w", err)
 		}
-		p.metricsURL = baseURL(*r.common, l.Addr()) + "/metrics"
+		p.at.MetricsURL = baseURL(*r.common, l.Addr()) + "/metrics"
 	}
 	guard := origin.NewGuard(r.common.MetricsListen, r.common.AllowedHosts)
 	err = p.serveMetrics(c.Context(), l, guard, func(ctx context.Context) error {
@@ -173,10 +173,8 @@ func within(ctx context.Context, grace time.Duration, run func(context.Context) 
 // ready says that the role serves, at url unless that is "". From now on healthy is its health check.
 func (p *process) ready(url string, healthy func(context.Context) error) {
 	p.healthy.Store(&healthy)
-	at := devfile.Ready{URL: url}
-	if p.listener != nil {
-		at.MetricsURL = p.metricsURL
-	}
+	at := p.at
+	at.URL = url
 	p.log.Info("this process is ready", zap.String("url", at.URL), zap.String("metrics_url", at.MetricsURL))
 	if p.readyFile == "" {
 		return

@@ -66,13 +66,25 @@ func (c Boot) check(p *problems) {
 	}
 }
 
-// Agents is what the API settings say of agents: what they boot from, and where they call.
+// Agents is what the API settings say of agents: what they boot from, and where the API hears them.
 type Agents struct {
-	Ramdisk string `key:"ramdisk" help:"file of the ISO from which the CDs for boots of agents are made, which make ramdisk builds; required with media_url"`
-	CA      string `key:"agent_ca" help:"file with the authorities of the certificates of agent_url and of image servers, PEM, which these CDs carry; empty is none"`
+	Ramdisk  string   `key:"ramdisk" help:"file of the ISO from which the CDs for boots of agents are made, which make ramdisk builds; required with media_url"`
+	Listen   string   `key:"agent_listen" help:"address of a listener of its own for agents and for these CDs, in the networks of the servers; listen serves neither then; empty is that listen serves both"`
+	Media    string   `key:"media_listen" help:"address of a listener that serves these CDs only, without TLS, for BMCs that take no https; empty is none"`
+	Public   bool     `key:"agents_on_listen" default:"false" help:"whether listen serves agents and CDs although agent_listen does"`
+	Networks []string `key:"agent_networks" help:"networks from which agents may call; empty is all"`
+	CA       string   `key:"agent_ca" help:"file with the authorities of the certificates of agent_url and of image servers, PEM, which these CDs carry; empty is none"`
 }
 
 func (c Agents) check(p *problems, boot Boot) {
+	for key, at := range map[string]string{"agent_listen": c.Listen, "media_listen": c.Media} {
+		if at != "" {
+			p.requireAddress(key, at)
+		}
+	}
+	if _, err := Networks(c.Networks); err != nil {
+		p.refuse("agent_networks", "want networks or addresses, such as 10.7.0.0/16,fd00:7::/64: %w", err)
+	}
 	p.requireFile("ramdisk", c.Ramdisk)
 	p.requireFile("agent_ca", c.CA)
 	if boot.used() && c.Ramdisk == "" {

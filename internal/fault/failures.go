@@ -20,6 +20,7 @@ const (
 
 	MediumNotRead      Code = "medium_not_read"
 	AgentNeverCalled   Code = "agent_never_called"
+	AgentTokenTaken    Code = "agent_token_taken"
 	AgentSilent        Code = "agent_silent"
 	AgentGone          Code = "agent_gone"
 	AgentRebooted      Code = "agent_rebooted"
@@ -134,6 +135,10 @@ var ofFailures = []CodeRow{
 		Code: AgentNeverCalled, Can: []Do{ShowConsole, ShowPorts}, Kind: Unreachable, Cause: true, Meaning: "The server was booted, and the agent did not call in time.",
 		Advise: "Look at the server's console: the ramdisk must boot, get an address and reach the API. Check deploy_iso, or agent_url and agent_ca, and the MAC address of the node's port.", Then: thenRetry,
 		Fields: []string{"driver_info/deploy_iso"},
+	},
+	{
+		Code: AgentTokenTaken, Kind: Unreachable, Cause: true, Meaning: "Another machine looked itself up as this node before the agent did, and got the agent's token.",
+		Advise: "Find out what has the address in the error, and keep it out with agent_networks. With media_url the token is on a CD, and no lookup returns it.", Then: thenRetry,
 	},
 	{
 		Code: AgentSilent, Can: []Do{ShowConsole}, Kind: Unreachable, Cause: true, Meaning: "The agent called, and now answers no request.",

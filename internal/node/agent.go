@@ -1,6 +1,11 @@
 package node
 
-import "time"
+import (
+	"fmt"
+	"time"
+
+	"go.temper.dev/temper/internal/fault"
+)
 
 // Agent is what the ramdisk agent of a node last said.
 type Agent struct {
@@ -11,6 +16,21 @@ type Agent struct {
 	LastHeartbeatAt  *time.Time
 	LookedUpAt       *time.Time
 	InspectedAt      *time.Time // when the inventory of this boot came in
+	// TokenSource is who got the token first, and RefusedSource who was refused it last because of that: MACs, and behind an @ the
+	// address; "" = nobody.
+	TokenSource, RefusedSource string
+}
+
+// NeverCalled is the failure of a step that waited in vain for the call of n's agent, nil if nothing is known of why.
+func (n *Node) NeverCalled() *Failure {
+	const never = "the agent of node %s has not called in time; "
+	switch a := n.Agent; {
+	case a != nil && a.RefusedSource != "" && a.FirstHeartbeatAt == nil:
+		return &Failure{Cause: fault.AgentTokenTaken, Error: fmt.Sprintf(never+"%s looked itself up first and got its token, and %s was refused it", n.UUID, a.TokenSource, a.RefusedSource)}
+	case n.MediumRead != nil:
+		return &Failure{Cause: fault.AgentNeverCalled, Error: fmt.Sprintf(never+"the server had read %s", n.UUID, n.MediumRead.Words())}
+	}
+	return nil
 }
 
 // AgentCalledBack reports whether the agent of the present boot is there: it has

@@ -12,7 +12,7 @@ import (
 
 const (
 	lookupStateSQL = `
-SELECT a.token_revealed, a.token_source, a.first_heartbeat_at IS NOT NULL, coalesce(s.seal, 0), s.ciphertext
+SELECT a.token_revealed, a.token_source, a.first_heartbeat_at IS NOT NULL OR a.token_source = 'medium', coalesce(s.seal, 0), s.ciphertext
   FROM nodes n
   LEFT JOIN secrets s ON s.node_id = n.id AND s.name = 'agent_token'
   JOIN agents a ON a.node_id = n.id
@@ -25,26 +25,31 @@ SELECT coalesce(a.url, ''), coalesce(a.verify_ca, ''), coalesce(s.seal, 0), s.ci
   LEFT JOIN agents a ON a.node_id = n.id
  WHERE n.uuid = @uuid`
 
+	// Anybody can send lookups, so that most of them must write nothing.
+	refusedLookupSQL = `
+UPDATE agents a SET refused_source = @source, refused_at = clock_timestamp()
+  FROM nodes n WHERE n.uuid = @uuid AND a.node_id = n.id AND (a.refused_at IS NULL OR a.refused_at < clock_timestamp() - interval '10 seconds')`
+
 	lookedUpSQL = `UPDATE agents SET looked_up_at = clock_timestamp(), token_revealed = @revealed, token_source = @source WHERE node_id = @node`
 )
 
 // AgentLookup answers an agent's lookup. decide gets how often the token was sent to an agent
-// already (0 = there is no token), whether this source was the first to get it, and whether a
-// heartbeat has come since. It returns a new token, or reveal to send the present one, or
+// already (0 = there is no token), whether this source was the first to get it, and whether none gets
+// it any more: a heartbeat has come since, or the token is on the medium of the boot. It returns a new token, or reveal to send the present one, or
 // neither. AgentLookup returns the token in the clear, or "" if decide sends none.
 //
 // A token is stored encrypted, and the sending is counted, before the token is returned. If decide
 // sends none, the node's row is not locked: anybody can send lookups, and could block the node. The error is fault.NotFound if no
 // boot of the node's agent has begun (BeginBoot).
 func (s *Store) AgentLookup(ctx context.Context, nodeUUID, source string,
-	decide func(revealed int, sameSource, heartbeatSeen bool) (reveal bool, newToken string),
+	decide func(revealed int, sameSource, closed bool) (reveal bool, newToken string),
 ) (token string, err error) {
 	var l lockedNode
-	var known, seen bool
+	var known, closed bool
 	var revealed int
 	var first string
 	sealed := sealedText{name: agentToken}
-	state := func(r pgx.Row) error { return r.Scan(&revealed, &first, &seen, &sealed.version, &sealed.text) }
+	state := func(r pgx.Row) error { return r.Scan(&revealed, &first, &closed, &sealed.version, &sealed.text) }
 	known, err = s.one(ctx, "look up node "+words(nodeUUID, 64), lookupStateSQL, args{"uuid": nodeUUID}, state)
 	if err != nil {
 		return "", err
@@ -53,11 +58,15 @@ func (s *Store) AgentLookup(ctx context.Context, nodeUUID, source string,
 		return "", notBooted(nodeUUID)
 	}
 	if sealed.text != nil {
-		if reveal, fresh := decide(revealed, source != "" && source == first, seen); !reveal && fresh == "" {
-			return "", nil
+		if reveal, fresh := decide(revealed, source != "" && source == first, closed); !reveal && fresh == "" {
+			if closed || source == first {
+				return "", nil
+			}
+			_, err := s.exec(ctx, "record a refused lookup", refusedLookupSQL, args{"uuid": nodeUUID, "source": words(source, 4096)})
+			return "", err
 		}
 	}
-	known, revealed, first, seen, sealed.text = false, 0, "", false, nil
+	known, revealed, first, closed, sealed.text = false, 0, "", false, nil
 	err = s.inTx(ctx, "look up node "+words(nodeUUID, 64), func(b *pgx.Batch) {
 		l.queueLock(b, nodeUUID)
 		b.Queue(lookupStateSQL, args{"uuid": nodeUUID}).QueryRow(maybe(&known, state))
@@ -71,7 +80,7 @@ func (s *Store) AgentLookup(ctx context.Context, nodeUUID, source string,
 		if sealed.text == nil {
 			revealed, first = 0, ""
 		}
-		reveal, fresh := decide(revealed, source != "" && source == first, seen)
+		reveal, fresh := decide(revealed, source != "" && source == first, closed)
 		switch {
 		case fresh != "":
 			secrets, err := s.sealAll(&l.Node, node.Secrets{agentToken: fresh})

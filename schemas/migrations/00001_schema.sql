@@ -195,6 +195,8 @@ CREATE TABLE agents (
     inspected_source   text        NOT NULL DEFAULT '', -- who sent the inventory of this boot: MACs and address
     token_revealed     integer     NOT NULL DEFAULT 0,  -- how often the token was sent to an agent
     token_source       text        NOT NULL DEFAULT '', -- who got it first: MACs and address
+    refused_source     text        NOT NULL DEFAULT '', -- who was refused the token last because somebody else had it
+    refused_at         timestamptz,
     medium_read_since  timestamptz,                     -- when the server began to read the medium of this boot, where Temper makes it
     medium_read_at     timestamptz,                     -- when it read the medium last
     medium_read_bytes  bigint      NOT NULL DEFAULT 0

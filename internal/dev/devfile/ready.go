@@ -8,6 +8,8 @@ type Ready struct {
 	UIURL      string `json:"ui_url,omitempty"`
 	URL        string `json:"url,omitempty"`
 	MetricsURL string `json:"metrics_url,omitempty"`
+	AgentURL   string `json:"agent_url,omitempty"` // of the listener of agents, where they have one of their own
+	MediaURL   string `json:"media_url,omitempty"` // of the listener of CDs, likewise
 }
 
 // WriteReady writes a ready file.
