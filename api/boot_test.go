@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"maps"
@@ -15,6 +16,8 @@ import (
 
 	"go.temper.dev/temper/api"
 	"go.temper.dev/temper/api/apitest"
+	"go.temper.dev/temper/internal/bootimage"
+	"go.temper.dev/temper/internal/dial"
 	"go.temper.dev/temper/internal/medium"
 	"go.temper.dev/temper/internal/medium/mediumtest"
 	"go.temper.dev/temper/internal/node"
@@ -25,7 +28,7 @@ const bootToken = "Zm9yLXRlc3RzLW9ubHktMzItY2hhcmFjdGVycw"
 // booting returns an API with a node that boots from a medium, and the medium's path.
 func booting(t *testing.T) (b *apitest.Bench, uuid, path string) {
 	t.Helper()
-	ramdisk, err := api.OpenRamdisk(mediumtest.Image(t, ""), "")
+	ramdisk, err := api.OpenRamdisk(api.RamdiskFiles{Image: mediumtest.Image(t, ""), Others: bootimage.Config{Dir: t.TempDir(), Limit: 1 << 30, Reach: dial.Reach{Loopback: true}}})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, ramdisk.Close()) })
 	b = apitest.New(t, func(c *api.Config) { c.Ramdisk = ramdisk })
@@ -98,4 +101,30 @@ func TestAMediumIsThereForItsBootOnly(t *testing.T) {
 
 	b.SQL(`UPDATE operations SET phase = 'ended', ended_at = now(), outcome = 'succeeded'`)
 	b.Get(path).Fails(http.StatusNotFound)
+}
+
+// A medium of another kernel and ramdisk is made when it is read first, and says to who has its key why it can't be made.
+func TestAMediumOfAnotherKernelIsMadeOfItsFiles(t *testing.T) {
+	t.Parallel()
+	kernel := append(make([]byte, 0x202), "HdrS and more"...)
+	files := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/vmlinuz", "/initrd":
+			http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(kernel))
+		default:
+			http.NotFound(w, r)
+		}
+	}))
+	t.Cleanup(files.Close)
+	b, _, path := booting(t)
+	of := func(kernel string) *apitest.Bench {
+		b.SQL(`UPDATE media SET contents = contents || jsonb_build_object('kernel', '` + files.URL + kernel + `', 'initrd', '` + files.URL + `/initrd')`)
+		b.Get(path)
+		return b
+	}
+	require.Contains(t, of("/none").Last.Fails(500), "ask for the kernel "+files.URL+"/none: the server answered 404")
+	of("/vmlinuz")
+	require.Equal(t, 200, b.Last.Status)
+	require.Contains(t, mediumtest.File(t, b.Last.Body, "boot/grub/grub.cfg"), "ipa-agent-token="+bootToken)
+	require.Contains(t, mediumtest.File(t, b.Last.Body, "vmlinuz"), "HdrS and more")
 }

@@ -46,8 +46,11 @@ type AgentSettings = ironic.AgentSettings
 // Ramdisk makes the CDs from which servers boot the agent.
 type Ramdisk = boot.Ramdisk
 
-// OpenRamdisk opens the image from which they are made, and reads the file with the authorities that agents trust, if it is not "".
-func OpenRamdisk(image, caFile string) (*Ramdisk, error) { return boot.Open(image, caFile) }
+// RamdiskFiles says from which files they are made.
+type RamdiskFiles = boot.Files
+
+// OpenRamdisk opens these files.
+func OpenRamdisk(f RamdiskFiles) (*Ramdisk, error) { return boot.Open(f) }
 
 // Missing says in an error of Config.Ready what is not there.
 type Missing = temper.Missing

@@ -94,6 +94,11 @@ func (virtualMediaBoot) prepareRamdisk(ctx context.Context, t *task, step *node.
 	if err != nil {
 		return false, err
 	}
+	if ramdisk.Files != (node.Files{}) {
+		if err := t.awaitMedium(ctx, iso); err != nil {
+			return false, err
+		}
+	}
 	if err := t.setMedia(ctx, step, media, iso); err != nil {
 		return false, err
 	}

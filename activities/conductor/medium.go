@@ -22,7 +22,7 @@ func (t *task) beginBoot(ctx context.Context, r node.Ramdisk) (iso string, err e
 		return r.ISO, err
 	}
 	token, err := t.Store.BeginBoot(ctx, t.op.ID, t.claim, &node.BootMedium{
-		Medium: t.medium(r.Site), Token: agent.NewToken(), KeyHash: func(token string) []byte { return medium.Hash(medium.Key(token)) },
+		Medium: t.medium(r), Token: agent.NewToken(), KeyHash: func(token string) []byte { return medium.Hash(medium.Key(token)) },
 	})
 	if err != nil {
 		return "", err
@@ -31,9 +31,9 @@ func (t *task) beginBoot(ctx context.Context, r node.Ramdisk) (iso string, err e
 }
 
 // medium is what the medium of this boot tells the agent.
-func (t *task) medium(site node.BootSite) node.Medium {
-	api := strings.TrimRight(site.AgentURL, "/")
-	m := node.Medium{APIURLs: []string{api}, Append: site.Append, NetworkData: t.node.NetworkData}
+func (t *task) medium(r node.Ramdisk) node.Medium {
+	api := strings.TrimRight(r.Site.AgentURL, "/")
+	m := node.Medium{Kernel: r.Files.Kernel, Initrd: r.Files.Initrd, APIURLs: []string{api}, Append: r.Site.Append, NetworkData: t.node.NetworkData}
 	if t.op.Kind.Spec().Family == node.InspectFamily {
 		m.InspectionURL = api + "/v1/continue_inspection"
 	}

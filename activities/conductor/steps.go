@@ -23,6 +23,9 @@ type Steps struct {
 	Reach    *Reach // which BMCs answer this conductor; nil = nobody notes it
 	// OpenAgent returns a client of a node's ramdisk agent.
 	OpenAgent func(t agent.Target, s agent.Settings) (Agent, error)
+	// AskMedium asks the API whether a BMC could read the medium at a URL. The error is ErrMediumNotReached if it is not reached,
+	// fault.Unavailable if it still makes the medium. nil = nobody can ask.
+	AskMedium func(ctx context.Context, url string) error
 	// Image returns the image that instance_info describes, and how many bytes it needs on a disk (0 = not known). If
 	// instance_info gives the checksum as a URL, Image fetches that, so that the agent gets a digest.
 	Image func(ctx context.Context, nodeUUID string, instance, driver map[string]any) (info agent.ImageInfo, size int64, err error)

@@ -4,6 +4,7 @@ package boot
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -14,6 +15,7 @@ import (
 	"go.uber.org/zap"
 
 	"go.temper.dev/temper/api/httpd"
+	"go.temper.dev/temper/internal/bootimage"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/medium"
 	"go.temper.dev/temper/internal/node"
@@ -27,33 +29,59 @@ type Store interface {
 	MediumRead(ctx context.Context, keyHash []byte, bytes int64) error
 }
 
-// Ramdisk is the image from which media are made.
-type Ramdisk struct {
-	image *medium.Image
-	ca    []byte
+// Files says from which files media are made.
+type Files struct {
+	Image  string           // Temper's own ramdisk
+	CA     string           // the authorities that agents trust, PEM; "" = none
+	Others bootimage.Config // the CDs of other kernels and ramdisks, which have the boot loaders of Image
 }
 
-// Open opens the image, and reads the file with the authorities that agents trust, if there is one.
-func Open(image, caFile string) (*Ramdisk, error) {
+// Ramdisk is that from which media are made.
+type Ramdisk struct {
+	image  *medium.Image
+	ca     []byte
+	others *bootimage.Cache
+}
+
+// Open opens the files.
+func Open(f Files) (*Ramdisk, error) {
 	var ca []byte
-	if caFile != "" {
+	if f.CA != "" {
 		var err error
-		if ca, err = os.ReadFile(caFile); err != nil {
+		if ca, err = os.ReadFile(f.CA); err != nil {
 			return nil, fmt.Errorf("read the authorities for agents: %w", err)
 		}
 	}
 	if err := (medium.Contents{CA: ca}).Check(); err != nil {
 		return nil, err
 	}
-	i, err := medium.Open(image)
+	i, err := medium.Open(f.Image)
 	if err != nil {
 		return nil, err
 	}
-	return &Ramdisk{image: i, ca: ca}, nil
+	f.Others.Loaders = f.Image
+	others, err := bootimage.Open(f.Others)
+	if err != nil {
+		return nil, errors.Join(err, i.Close())
+	}
+	return &Ramdisk{image: i, ca: ca, others: others}, nil
 }
 
-// Close closes the image.
-func (r *Ramdisk) Close() error { return r.image.Close() }
+// Close closes the files, and removes those that were made.
+func (r *Ramdisk) Close() error { return errors.Join(r.image.Close(), r.others.Close()) }
+
+// answerWithin is how long a request waits for a CD that is being made: less than BMCs wait for their first answer.
+const answerWithin = 5 * time.Second
+
+// imageOf returns the image of a medium.
+func (r *Ramdisk) imageOf(ctx context.Context, m node.Medium) (*medium.Image, error) {
+	if m.Kernel == "" {
+		return r.image, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, answerWithin)
+	defer cancel()
+	return r.others.Image(ctx, m.Kernel, m.Initrd)
+}
 
 // Server serves media. It is safe for concurrent use.
 type Server struct {
@@ -98,8 +126,13 @@ func (s *Server) getMedium(c *gin.Context) (int, any, error) {
 	if len(m.NetworkData) == 0 {
 		network = nil
 	}
-	content, err := s.ramdisk.image.For(medium.Contents{
+	image, err := s.ramdisk.imageOf(c.Request.Context(), m.Medium)
+	if err != nil {
+		return 0, nil, err
+	}
+	content, err := image.For(medium.Contents{
 		Node: m.Node, Token: m.Token, APIURLs: m.APIURLs, InspectionURL: m.InspectionURL, Append: m.Append, Network: network, CA: s.ramdisk.ca,
+		OnCommandLine: m.Kernel != "",
 	})
 	if err != nil {
 		return 0, nil, fault.New(fault.Internal, "make the medium of node %s: %w", m.Node, err)
@@ -108,7 +141,7 @@ func (s *Server) getMedium(c *gin.Context) (int, any, error) {
 		httpd.Logger(c).Debug("medium read", zap.String("node", m.Node), zap.String("from", c.RemoteIP()), zap.String("range", c.GetHeader("Range")))
 	}
 	return http.StatusOK, httpd.File{
-		Content: content, ContentType: "application/x-iso9660-image", ETag: `"` + medium.Name(key) + `"`, Changed: s.ramdisk.image.Changed(),
+		Content: content, ContentType: "application/x-iso9660-image", ETag: `"` + medium.Name(key) + `"`, Changed: image.Changed(),
 		Sent: func(n int64) { s.reads.add(hash, n, httpd.Logger(c)) },
 	}, nil
 }

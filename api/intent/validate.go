@@ -57,7 +57,7 @@ func (s *Service) validateBoot(n *node.Node, f node.Family) error {
 	if err != nil || ramdisk.ISO != "" {
 		return err
 	}
-	return checkMedium(n, ramdisk.Site)
+	return checkMedium(n, ramdisk)
 }
 
 // BootURLs returns below which URL n's BMC will fetch the CD that Temper makes, and where the agent on it calls; "" = it makes none.
@@ -74,10 +74,10 @@ func (s *Service) BootURLs(n *node.Node) (media, agent string) {
 }
 
 // checkMedium checks that what n says has room on the CD that Temper makes, and goes through boot loaders.
-func checkMedium(n *node.Node, site node.BootSite) error {
+func checkMedium(n *node.Node, r node.Ramdisk) error {
 	network, err := json.Marshal(n.NetworkData)
 	if err == nil {
-		err = medium.Contents{APIURLs: []string{site.AgentURL}, Append: site.Append, Network: network}.Check()
+		err = medium.Contents{APIURLs: []string{r.Site.AgentURL}, Append: r.Site.Append, Network: network, OnCommandLine: r.Files != (node.Files{})}.Check()
 	}
 	if err != nil {
 		return fault.New(fault.Invalid, "node %s: %w", n.UUID, err)

@@ -73,7 +73,7 @@ func runAPI(ctx context.Context, p *process, r *config.API) error {
 	defer hooks.Close()
 	var ramdisk *api.Ramdisk // nil = this API makes no CDs
 	if r.Ramdisk != "" {
-		if ramdisk, err = api.OpenRamdisk(r.Ramdisk, r.Agents.CA); err != nil {
+		if ramdisk, err = openRamdisk(r, to.image); err != nil {
 			return err
 		}
 		defer func() { _ = ramdisk.Close() }() // it was only read

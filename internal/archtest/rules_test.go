@@ -78,6 +78,7 @@ var rules = []rule{
 	{at: "internal/iso9660", never: []string{anyThirdParty}, why: "bytes in, bytes out"},
 	{at: "internal/medium", ours: []string{"internal/iso9660", "internal/mask"}, never: []string{anyThirdParty}, why: "bytes in, bytes out"},
 	{at: "internal/medium/mediumtest", ours: []string{"internal/iso9660", "internal/medium", "internal/ramdisk"}, never: []string{temporal, pgx, gin, gofish, zap}, why: "tests' images are written as the ramdisk's are"},
+	{at: "internal/bootimage", ours: []string{"internal/dial", "internal/fault", "internal/iso9660", "internal/mask", "internal/medium", "internal/ramdisk/iso"}, never: []string{temporal, pgx, gin, gofish, zap}, why: "it makes CDs of files, whoever boots from them"},
 	{at: "internal/ramdisk", ours: []string{"internal/iso9660", "internal/medium"}, never: []string{temporal, pgx, gin, gofish, zap}, why: "it is built from Debian's packages and boots servers; it knows nothing of nodes"},
 	{at: "internal/configdrive", ours: []string{"internal/fault", "internal/iso9660"}, never: []string{temporal, pgx, gin, gofish}, why: "bytes in, bytes out"},
 	{at: "internal/image", ours: []string{"internal/dial", "internal/fault", "internal/mask", "internal/node", "internal/agent"}, never: []string{temporal, pgx, gin, gofish}, why: "images, not how they are asked for"},
@@ -130,7 +131,7 @@ var rules = []rule{
 		never: []string{temporal, pgx, gofish}, why: "what is asked of a node, not how it is carried out",
 	},
 	{
-		at: "api/boot", ours: []string{"api/httpd", "internal/fault", "internal/medium", "internal/node"},
+		at: "api/boot", ours: []string{"api/httpd", "internal/bootimage", "internal/fault", "internal/medium", "internal/node"},
 		never: []string{temporal, pgx, gofish}, why: "what servers boot from, wherever it is stored",
 	},
 	{

@@ -19,6 +19,7 @@ const (
 	VirtualMediaRefused  Code = "virtual_media_refused"
 
 	MediumNotRead      Code = "medium_not_read"
+	RamdiskUnusable    Code = "ramdisk_unusable"
 	AgentNeverCalled   Code = "agent_never_called"
 	AgentTokenTaken    Code = "agent_token_taken"
 	AgentSilent        Code = "agent_silent"
@@ -126,6 +127,11 @@ var ofFailures = []CodeRow{
 		Fields: []string{"driver_info/deploy_iso"},
 	},
 
+	{
+		Code: RamdiskUnusable, Kind: Refused, Cause: true, Meaning: "The API can't make a CD of the kernel and the ramdisk that the node or a setting names.",
+		Advise: "The error says what is wrong with which file. Check deploy_kernel and deploy_ramdisk, and that the API reaches them.", Then: thenRetry,
+		Fields: []string{"driver_info/deploy_kernel", "driver_info/deploy_ramdisk"},
+	},
 	{
 		Code: MediumNotRead, Can: []Do{ShowConsole}, Kind: Refused, Cause: true, Meaning: "The server was switched on, and nothing has read the CD that Temper makes for it.",
 		Advise: "Check that the BMC reaches media_url, which the validation of the node shows. Look at the server's console: it may boot from something else, or test its memory for longer than boot_timeout.", Then: thenRetry,

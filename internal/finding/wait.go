@@ -59,6 +59,8 @@ func waited(w *node.Wait, a *node.Agent, left bool) []Finding {
 		return ofAgent(w, a)
 	case node.WaitAnswer:
 		return []Finding{ofAnswer(w)}
+	case node.WaitBuild:
+		return []Finding{Of(MediumMade, Params{"medium": w.Subject, "at": w.Since})}
 	case node.WaitRequest:
 		return []Finding{Of(EarlierRequest, Params{"request": w.Subject})}
 	case node.WaitTime:

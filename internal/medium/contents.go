@@ -17,6 +17,9 @@ type Contents struct {
 	Append        string          // is added to the kernel's command line, as kernel_append_params
 	Network       json.RawMessage // network_data of the node, in OpenStack's format; nil = the agent asks by DHCP
 	CA            []byte          // PEM: authorities of the certificates of the API and of image servers; nil = the system's
+	// OnCommandLine puts the parameters of the agent on the kernel's command line, too: the ironic-python-agent reads no other ones
+	// from a CD of this label. Consoles show them, as they do with Ironic.
+	OnCommandLine bool
 }
 
 // The files of an image that differ from medium to medium.
@@ -25,11 +28,13 @@ const (
 	isolinuxFile   = "isolinux/isolinux.cfg"
 	parametersFile = "parameters.txt" // as the ironic-python-agent reads it from media
 	networkFile    = "openstack/latest/network_data.json"
-	caFile         = "ca.pem"
+	// The ironic-python-agent copies these two from a CD of this label to the same places of its file system, and reads them there.
+	caFile  = "etc/ironic-python-agent/ironic.crt"
+	tlsFile = "etc/ironic-python-agent.d/ironic-tls.conf"
 )
 
 // sizes are those of the files, which are filled up with spaces: 64 KiB in all.
-var sizes = map[string]int{grubFile: 4 << 10, isolinuxFile: 4 << 10, parametersFile: 8 << 10, networkFile: 32 << 10, caFile: 16 << 10}
+var sizes = map[string]int{grubFile: 4 << 10, isolinuxFile: 4 << 10, parametersFile: 8 << 10, networkFile: 32 << 10, caFile: 15 << 10, tlsFile: 1 << 10}
 
 // marker is the word of the kernel's command line in the files of the boot loaders in whose place the medium's words come.
 const marker = "temper_medium=none"
@@ -50,6 +55,7 @@ func Files(commandLine string) map[string][]byte {
 		parametersFile: padded(nil, sizes[parametersFile]),
 		networkFile:    padded(nil, sizes[networkFile]),
 		caFile:         padded(nil, sizes[caFile]),
+		tlsFile:        padded(nil, sizes[tlsFile]),
 	}
 }
 
@@ -68,15 +74,32 @@ func (c Contents) parameters() []byte {
 	return []byte(strings.Join(words, "\n") + "\n")
 }
 
-// words are those of the kernel's command line. boot_method makes the agent wait for the medium's parameters.
+// words are those of the kernel's command line. boot_method makes the agent wait for the medium.
 func (c Contents) words() string {
-	return strings.TrimSpace("boot_method=vmedia " + c.Append)
+	words := "boot_method=vmedia "
+	if c.OnCommandLine {
+		words += strings.Join(strings.Fields(string(c.parameters())), " ") + " "
+	}
+	return strings.TrimSpace(words + c.Append)
+}
+
+// tlsSettings make the ironic-python-agent trust CA, as Ironic's conductor writes them (drivers/modules/deploy_utils.py).
+func (c Contents) tlsSettings() []byte {
+	if len(c.CA) == 0 {
+		return nil
+	}
+	return []byte("[DEFAULT]\ncafile = /" + caFile + "\n")
 }
 
 // Check returns an error that names the field of which there is too much, or that a boot loader would not hand on as it is.
 func (c Contents) Check() error {
 	if err := CheckAppend(c.Append); err != nil {
 		return err
+	}
+	if words := c.words(); c.OnCommandLine && len(words) > CommandLineLimit-256 {
+		return fmt.Errorf("the kernel's command line has %d bytes, and can have %d: shorten kernel_append_params", len(words), CommandLineLimit-256)
+	} else if r, bad := BadRune(words); c.OnCommandLine && bad {
+		return fmt.Errorf("the addresses of the API can't have %q, which the boot loader would read as its own", r)
 	}
 	for _, f := range []struct {
 		name, file string

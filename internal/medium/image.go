@@ -85,6 +85,7 @@ func (i *Image) For(c Contents) (*io.SectionReader, error) {
 	m.fill(parametersFile, c.parameters())
 	m.fill(networkFile, c.Network)
 	m.fill(caFile, c.CA)
+	m.fill(tlsFile, c.tlsSettings())
 	return io.NewSectionReader(m, 0, i.size), nil
 }
 

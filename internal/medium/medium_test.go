@@ -37,7 +37,7 @@ func TestAMediumHasWhatItsAgentNeeds(t *testing.T) {
 		require.NotContains(t, mediumtest.File(t, whole, loader), contents.Token, "the command line is on every console")
 	}
 	require.JSONEq(t, `{"links":[]}`, mediumtest.File(t, whole, "openstack/latest/network_data.json"))
-	require.Equal(t, "-----BEGIN CERTIFICATE-----", mediumtest.File(t, whole, "ca.pem"))
+	require.Equal(t, "-----BEGIN CERTIFICATE-----", mediumtest.File(t, whole, "etc/ironic-python-agent/ironic.crt"))
 
 	// Apart from these files it is the image, however it is read.
 	base, err := os.ReadFile(path)
@@ -87,8 +87,8 @@ func TestAnImageThatCannotBeUsed(t *testing.T) {
 	t.Parallel()
 	_, err := medium.Open(filepath.Join(t.TempDir(), "none.iso"))
 	require.ErrorIs(t, err, os.ErrNotExist)
-	_, err = medium.Open(mediumtest.Image(t, "ca.pem"))
-	require.ErrorContains(t, err, "ca.pem: file does not exist; build it with make ramdisk")
+	_, err = medium.Open(mediumtest.Image(t, "etc/ironic-python-agent/ironic.crt"))
+	require.ErrorContains(t, err, "etc/ironic-python-agent/ironic.crt: file does not exist; build it with make ramdisk")
 	text := filepath.Join(t.TempDir(), "text")
 	require.NoError(t, os.WriteFile(text, bytes.Repeat([]byte("text "), 20_000), 0o600))
 	_, err = medium.Open(text)

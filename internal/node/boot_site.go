@@ -18,6 +18,8 @@ type BootSite struct {
 type BootSites struct {
 	Default BootSite
 	Groups  map[string]BootSite // by names in lower case; what is empty in one is that of Default
+	Deploy  Files               // of the agent, where a node says nothing else
+	Rescue  Files               // of a rescue; empty = Deploy
 }
 
 // Of returns the site of n's group, with what n says itself. driverInfo and instanceInfo are those of n, with their secrets in the
@@ -44,14 +46,21 @@ func (s BootSites) Of(n *Node, driverInfo, instanceInfo map[string]any) BootSite
 	return site
 }
 
+// Files are those of a ramdisk.
+type Files struct {
+	Kernel, Initrd string // URLs, or absolute paths in settings; both are "" for Temper's own ramdisk
+}
+
 // Ramdisk is from what a server boots its agent by virtual media.
 type Ramdisk struct {
-	ISO  string   // URL of an image that the node names; "" = Temper makes one
-	Site BootSite // where, if ISO is ""
+	ISO   string   // URL of an image that the node names; "" = Temper makes one
+	Site  BootSite // where, if ISO is ""
+	Files Files    // of what, if ISO is ""
 }
 
 // Ramdisk returns from what an operation of family f boots the agent on n: the ISO that the node names or else a CD that Temper
-// makes. The error is fault.Invalid if there is neither, or the URL of the ISO is none.
+// makes, of the kernel and the initrd that the node or a setting names, or of Temper's own. The error is fault.Invalid if there is
+// neither, or what the node names can't be used.
 func (s BootSites) Ramdisk(n *Node, f Family, driverInfo, instanceInfo map[string]any) (Ramdisk, error) {
 	iso, err := agentISO(n, f, driverInfo, instanceInfo)
 	if err != nil || iso != "" {
@@ -62,7 +71,40 @@ func (s BootSites) Ramdisk(n *Node, f Family, driverInfo, instanceInfo map[strin
 		return Ramdisk{}, fault.New(fault.Invalid, "node %s has no driver_info/%s, and the setting media_url, with which Temper makes the image itself, is not set: the boot interface %s boots the agent from one of them",
 			n.UUID, deployISO.Name, n.Interfaces["boot"])
 	}
-	return Ramdisk{Site: site}, nil
+	if arch, _ := n.Properties["cpu_arch"].(string); arch != "" && arch != "x86_64" && arch != "amd64" {
+		return Ramdisk{}, fault.New(fault.Invalid, "node %s has the cpu_arch %s, and the CDs that Temper makes boot x86_64 only: give it a %s", n.UUID, arch, deployISO.Name)
+	}
+	files, err := s.files(n, f, driverInfo, instanceInfo)
+	return Ramdisk{Site: site, Files: files}, err
+}
+
+// files returns the kernel and the initrd for n.
+func (s BootSites) files(n *Node, f Family, driverInfo, instanceInfo map[string]any) (Files, error) {
+	pairs := [][2]Property{{deployKernel, deployRamdisk}}
+	if f == RescueFamily {
+		pairs = [][2]Property{{rescueKernel, rescueRamdisk}, {deployKernel, deployRamdisk}}
+	}
+	for _, p := range pairs {
+		for _, from := range []map[string]any{driverInfo, instanceInfo} {
+			kernel, _ := from[p[0].Name].(string)
+			initrd, _ := from[p[1].Name].(string)
+			switch {
+			case kernel == "" && initrd == "":
+				continue
+			case kernel == "":
+				return Files{}, fault.New(fault.Invalid, "node %s has a %s without a %s", n.UUID, p[1].Name, p[0].Name)
+			case initrd == "":
+				return Files{}, fault.New(fault.Invalid, "node %s has a %s without a %s", n.UUID, p[0].Name, p[1].Name)
+			case !isWebURL(kernel) || !isWebURL(initrd):
+				return Files{}, fault.New(fault.Invalid, "%s or %s of node %s is not an http or https URL", p[0].Name, p[1].Name, n.UUID)
+			}
+			return Files{kernel, initrd}, nil
+		}
+	}
+	if f == RescueFamily && s.Rescue != (Files{}) {
+		return s.Rescue, nil
+	}
+	return s.Deploy, nil
 }
 
 // agentISO returns the URL of the image that n names for the agent: that in driver_info or else that in instance_info; "" = none.

@@ -20,7 +20,7 @@ var hardware = []HardwareType{
 		},
 		Implementations: map[string][]Implementation{
 			"bios":       {no("bios")},
-			"boot":       {{Name: "redfish-virtual-media", Means: MeansBMC, Boot: BootVirtualMedia, Properties: []Property{deployISO, rescueISO, externalHTTPURL, kernelAppend}}},
+			"boot":       {{Name: "redfish-virtual-media", Means: MeansBMC, Boot: BootVirtualMedia, Properties: []Property{deployISO, rescueISO, deployKernel, deployRamdisk, rescueKernel, rescueRamdisk, externalHTTPURL, kernelAppend}}},
 			"console":    {no("console")},
 			"deploy":     {direct},
 			"firmware":   {no("firmware")},
@@ -192,6 +192,19 @@ var rescueISO = Property{
 	Name:  "rescue_iso",
 	About: "http or https URL of the ISO image that boots the ramdisk agent of a rescue, here or in instance_info. Default: deploy_iso.",
 }
+
+// kernelProperty is the property of a kernel or a ramdisk, of the same boot interfaces.
+func kernelProperty(name, about string) Property {
+	return Property{Name: name, Check: checkWebURL(name), About: about}
+}
+
+// These are pairs: one without the other is refused.
+var (
+	deployKernel  = kernelProperty("deploy_kernel", "http or https URL of a kernel that boots the agent, here or in instance_info, where deploy_iso is not set: the API makes the CD of it and deploy_ramdisk. Default: the setting deploy_kernel, and without that Temper's own ramdisk.")
+	deployRamdisk = kernelProperty("deploy_ramdisk", "http or https URL of the initrd of deploy_kernel.")
+	rescueKernel  = kernelProperty("rescue_kernel", "The same as deploy_kernel for a rescue. Default: deploy_kernel.")
+	rescueRamdisk = kernelProperty("rescue_ramdisk", "http or https URL of the initrd of rescue_kernel.")
+)
 
 // externalHTTPURL is of the same boot interfaces.
 var externalHTTPURL = Property{

@@ -8,6 +8,10 @@ import (
 
 // Medium is what the CD tells an agent from which it boots once, beside its node and its token.
 type Medium struct {
+	// Kernel and Initrd are from where the API fetches the kernel and the initrd of the CD: URLs, or absolute paths; "" = it has those
+	// of Temper's ramdisk.
+	Kernel        string         `json:"kernel,omitempty"`
+	Initrd        string         `json:"initrd,omitempty"`
 	APIURLs       []string       `json:"api_urls"`                 // of the API for agents, tried in this order
 	InspectionURL string         `json:"inspection_url,omitempty"` // where the agent posts its inventory; "" = nowhere
 	Append        string         `json:"append,omitempty"`         // is added to the kernel's command line

@@ -70,6 +70,7 @@ const (
 	WaitAgent     WaitFor = "agent_answer"    // the agent at the address Subject is to answer a request
 	WaitTime      WaitFor = "time"            // Until is to come
 	WaitAnswer    WaitFor = "bmc_answer"      // the BMC is to answer, whatever it was asked: it is slow, or silent since Since
+	WaitBuild     WaitFor = "medium_made"     // the API is to make the medium Subject of a kernel and a ramdisk that it fetches
 	WaitRequest   WaitFor = "bmc_request"     // a request to the BMC that was sent before, Subject, may take effect until Until
 )
 

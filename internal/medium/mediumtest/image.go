@@ -27,6 +27,7 @@ func Write(name, without string) error {
 	files := []iso.File{
 		{Path: "vmlinuz", Content: bytes.Repeat([]byte("kernel "), 30_000)},
 		{Path: "isolinux/isolinux.bin", Content: bytes.Repeat([]byte("isolinux"), 1000)},
+		{Path: "isolinux/ldlinux.c32", Content: []byte("core")},
 	}
 	for path, content := range medium.Files("console=ttyS0") {
 		if path != without {

@@ -19,7 +19,7 @@ import (
 // certificates, PEM. A file that has only white space is as none.
 const (
 	mediumParameters = "parameters.txt"
-	mediumCA         = "ca.pem"
+	mediumCA         = "etc/ironic-python-agent/ironic.crt"
 )
 
 // mediumLimit is the most bytes of a file of a medium.

@@ -17,6 +17,7 @@ func TestTheTokenOfAMediumIsNoParameter(t *testing.T) {
 	_, err := readFolder(dir)
 	require.ErrorIs(t, err, fs.ErrNotExist)
 	write := func(name, content string) {
+		require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700))
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(content+strings.Repeat("\n", 1000)), 0o600))
 	}
 	write(mediumParameters, "ipa-api-url=http://a,http://b\nipa-node-uuid=u\nipa-agent-token=s3cret")

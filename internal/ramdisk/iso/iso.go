@@ -4,6 +4,7 @@ package iso
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -29,21 +30,40 @@ func (f File) read() ([]byte, error) {
 	return os.ReadFile(f.From)
 }
 
+// write writes the file to path. A kernel's initrd may be larger than the memory of who builds a CD.
+func (f File) write(path string) (err error) {
+	if f.From == "" {
+		return os.WriteFile(path, f.Content, 0o644)
+	}
+	from, err := os.Open(f.From)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = from.Close() }() // it was only read
+	to, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(to, from)
+	return errors.Join(err, to.Close())
+}
+
 // Image says what is on a CD.
 type Image struct {
 	Label string // of the volume; at most 32 letters, digits, _ and -
-	// Files are the CD's. Names have at most 30 small letters, digits, _ and -, those of files also one dot.
+	// Files are the CD's. Names have at most 30 small letters, digits, _, - and dots, and those of files one dot.
 	Files []File
 	UEFI  []File // of the file system that UEFI boots from, of 8 MiB
+	ESP   *File  // that file system itself, of another CD; nil = it is made of UEFI
 	BIOS  string // path of the program that a BIOS boots, which is one of Files; it must be ISOLINUX
 }
 
 // validPath is a path of names that the CD can have. Its readers see them by Rock Ridge; Joliet, which others read, is left out because
 // go-diskfs puts its descriptor where a BIOS looks for the boot record (1.9.4).
-var validPath = regexp.MustCompile(`^[a-z0-9_-]{1,30}(/[a-z0-9_-]{1,30})*(\.[a-z0-9_]{1,10})?$`)
+var validPath = regexp.MustCompile(`^([a-z0-9_-][a-z0-9_.-]{0,29}/)*[a-z0-9_-]{1,30}(\.[a-z0-9_]{1,10})?$`)
 
-// espFile is the place of UEFI's file system on the CD.
-const espFile = "efi.img"
+// ESPFile is the place of UEFI's file system on the CD.
+const ESPFile = "efi.img"
 
 // age is the age of all files. Only what a file has in it counts.
 var age = time.Date(1980, time.January, 1, 0, 0, 0, 0, time.UTC)
@@ -80,7 +100,7 @@ func writeCD(name, stage string, image Image) (err error) {
 	}
 	bios := &diskfs.ElToritoEntry{Platform: diskfs.BIOS, Emulation: diskfs.NoEmulation, BootFile: image.BIOS, BootTable: true}
 	bios.SetLoadSize(4) // sectors of 512 bytes: ISOLINUX loads the rest of itself
-	uefi := &diskfs.ElToritoEntry{Platform: diskfs.EFI, Emulation: diskfs.NoEmulation, BootFile: espFile}
+	uefi := &diskfs.ElToritoEntry{Platform: diskfs.EFI, Emulation: diskfs.NoEmulation, BootFile: ESPFile}
 	return fs.Finalize(diskfs.FinalizeOptions{
 		RockRidge: true, VolumeIdentifier: image.Label,
 		ElTorito: &diskfs.ElTorito{
@@ -94,18 +114,22 @@ func writeCD(name, stage string, image Image) (err error) {
 func fill(stage string, image Image) error {
 	for _, f := range image.Files {
 		if !validPath.MatchString(f.Path) {
-			return fmt.Errorf("a CD can't have a file %s: names have at most 30 small letters, digits, _ and -, and at most 10 after a dot", f.Path)
-		}
-		content, err := f.read()
-		if err != nil {
-			return err
+			return fmt.Errorf("a CD can't have a file %s: names have at most 30 small letters, digits, _, - and dots, and those of files at most 10 after the only dot", f.Path)
 		}
 		path := filepath.Join(stage, f.Path)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, content, 0o644)); err != nil {
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return err
+		}
+		if err := f.write(path); err != nil {
 			return err
 		}
 	}
-	if err := writeESP(filepath.Join(stage, espFile), image.UEFI); err != nil {
+	esp := filepath.Join(stage, ESPFile)
+	if image.ESP != nil {
+		if err := image.ESP.write(esp); err != nil {
+			return err
+		}
+	} else if err := writeESP(esp, image.UEFI); err != nil {
 		return err
 	}
 	return filepath.WalkDir(stage, func(path string, _ os.DirEntry, err error) error {

@@ -130,7 +130,7 @@ func TestTheSameCDTwice(t *testing.T) {
 }
 
 func TestANameThatIsTooLongForACD(t *testing.T) {
-	for _, path := range []string{strings.Repeat("a", 31), "boot/grub.d/a.cfg", "Kernel", "a.configuration", "/vmlinuz", "../vmlinuz"} {
+	for _, path := range []string{strings.Repeat("a", 31), "boot/.d/a.cfg", "Kernel", "a.configuration", "/vmlinuz", "../vmlinuz"} {
 		name := filepath.Join(t.TempDir(), "cd.iso")
 		err := iso.Write(name, iso.Image{Label: "TEMPER_TEST", Files: []iso.File{{Path: path}}, BIOS: path})
 		require.ErrorContains(t, err, "a CD can't have a file "+path)
