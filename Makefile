@@ -120,6 +120,10 @@ soak: build ## kill processes at random while operations run on a faulty rack, a
 	go build -o bin/soak ./test/soak
 	@bin/soak $(SOAK_FLAGS)
 
+.PHONY: vm
+vm: build ## deploy virtual machines in more ways than make test; needs what make test installs
+	TEMPER_TEST_REQUIRE=1 TEMPER_TEST_VM=1 TEMPER_TEST_PROGRAMS=$(CURDIR)/bin go test ./test/system -count 1 -timeout 15m -run 'VirtualMachine|DeployedSystem' $(TEST_FLAGS)
+
 .PHONY: ramdisk
 ramdisk: ## build a ramdisk from Debian's packages, as an ISO and more, in bin/ramdisk; needs apt, but not root
 	CGO_ENABLED=0 GOOS=linux GOARCH=amd64 go build -trimpath -buildvcs=false -ldflags="-s -w" -o bin/ramdisk/init ./internal/ramdisk/init

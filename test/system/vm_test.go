@@ -19,45 +19,52 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"go.temper.dev/temper/internal/ramdisk"
 	"go.temper.dev/temper/internal/sim"
 	"go.temper.dev/temper/internal/testenv"
 	stacks "go.temper.dev/temper/test/stack"
 )
 
-// builtISO returns the ISO of the ramdisk, as make ramdisk builds it. It is built once per content of its programs, and kept in the
-// user's cache, because a build computes for 15 s.
-func builtISO(t *testing.T) string {
+// builtRamdisk returns the folder of a ramdisk, as make ramdisk builds it, with a program of this repository as the agent. It is built
+// once per content of its programs, and kept in the user's cache, because a build computes for 15 s.
+func builtRamdisk(t *testing.T, agent, commandLine string) string {
 	t.Helper()
 	testenv.Need(t, "apt-get", "apt")
 	root, err := filepath.Abs(stacks.Root)
 	require.NoError(t, err)
 	dir := t.TempDir()
 	sum := sha256.New()
-	for name, of := range map[string]string{"init": "./internal/ramdisk/init", "temper-agent": "./cmd/temper-agent", "mkramdisk": "./internal/ramdisk/mkramdisk"} {
+	for name, of := range map[string]string{"init": "./internal/ramdisk/init", "agent": agent, "mkramdisk": "./internal/ramdisk/mkramdisk"} {
 		command(t, root, "go", "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", filepath.Join(dir, name), of)
 	}
-	for _, name := range []string{"init", "temper-agent", "mkramdisk"} {
+	for _, name := range []string{"init", "agent", "mkramdisk"} {
 		b, err := os.ReadFile(filepath.Join(dir, name))
 		require.NoError(t, err)
 		sum.Write(b)
 	}
+	sum.Write([]byte(commandLine))
 	cache, err := os.UserCacheDir()
 	require.NoError(t, err)
 	kept := filepath.Join(cache, "temper", "ramdisk", hex.EncodeToString(sum.Sum(nil))[:16])
-	iso := filepath.Join(kept, "temper-ramdisk.iso")
-	if _, err := os.Stat(iso); err == nil {
-		return iso
+	if _, err := os.Stat(kept); err == nil {
+		return kept
 	}
-	command(t, root, filepath.Join(dir, "mkramdisk"), "--init", filepath.Join(dir, "init"), "--agent", filepath.Join(dir, "temper-agent"), "--out", filepath.Join(dir, "out"), "--append", "no_timer_check")
+	command(t, root, filepath.Join(dir, "mkramdisk"), "--init", filepath.Join(dir, "init"), "--agent", filepath.Join(dir, "agent"), "--out", filepath.Join(dir, "out"), "--append", commandLine)
 	forget(t, filepath.Dir(kept))
 	fresh, err := os.MkdirTemp(filepath.Dir(kept), "new-")
 	require.NoError(t, err)
 	command(t, root, "cp", "-rT", filepath.Join(dir, "out"), fresh) // perhaps to another file system
 	if err := os.Rename(fresh, kept); err != nil {                  // another run may have been first
 		require.NoError(t, os.RemoveAll(fresh))
-		require.FileExists(t, iso, err)
+		require.DirExists(t, kept, err)
 	}
-	return iso
+	return kept
+}
+
+// builtISO returns the ISO of the ramdisk with the agent.
+func builtISO(t *testing.T) string {
+	t.Helper()
+	return filepath.Join(builtRamdisk(t, "./cmd/temper-agent", "no_timer_check"), ramdisk.ISOFile)
 }
 
 // forget removes the ramdisks of the folder that are older than a week: other programs than today's are in them.
@@ -115,31 +122,52 @@ func served(t *testing.T, content []byte) string {
 	return srv.URL + "/disk.raw"
 }
 
-// One whole deploy, of a virtual machine whose BMC is the rack's: it boots Temper's own ramdisk from the medium that the API makes, the
-// agent there writes the image to the disk, and the machine boots from it.
-func TestAVirtualMachineIsDeployed(t *testing.T) {
-	t.Parallel()
+// virtual returns a node that is a virtual machine, which an API and a conductor of its own boot from the media that the API makes.
+func virtual(t *testing.T, name string, c sim.Config, env ...string) *node {
+	t.Helper()
 	testenv.Need(t, "qemu-system-x86_64", "qemu-system-x86")
 	s := world(t)
 	const host = "10.0.2.2" // as the machine sees it
-	api := s.role(t, "api", "vm-api", []string{"TEMPER_RAMDISK=" + builtISO(t), "TEMPER_ALLOWED_HOSTS=" + host}, "--listen", "127.0.0.1:0")
-	s.conductor(t, "vm", "vm-1", "TEMPER_MEDIA_URL="+api.URL(), "TEMPER_AGENT_URL="+strings.Replace(api.URL(), "127.0.0.1", host, 1),
+	api := s.role(t, "api", name+"-api", []string{"TEMPER_RAMDISK=" + builtISO(t), "TEMPER_ALLOWED_HOSTS=" + host}, "--listen", "127.0.0.1:0")
+	env = append(env, "TEMPER_MEDIA_URL="+api.URL(), "TEMPER_AGENT_URL="+strings.Replace(api.URL(), "127.0.0.1", host, 1),
 		"TEMPER_DEPLOY_CALLBACK_TIMEOUT=10m", "TEMPER_POWER_TIMEOUT=1m", "TEMPER_BOOT_TIMEOUT=5m")
-	n := available(t, s, ownRack(t, s.APIURL, sim.Config{Servers: 1, Machines: sim.QEMU, Firmware: sim.BIOS})).withoutISO()
-	n.patch("conductor_group", "vm")
-	image := partitioned()
-	copy(image, restarting())
-	sum := sha256.Sum256(image)
-	n.patch("instance_info", map[string]any{"image_source": served(t, image), "image_disk_format": "raw", "image_os_hash_algo": "sha256", "image_os_hash_value": hex.EncodeToString(sum[:])})
+	s.conductor(t, name, name+"-1", env...)
+	s.conductor(t, name, name+"-2", env...)
+	c.Servers, c.Machines = 1, sim.QEMU
+	n := available(t, s, ownRack(t, s.APIURL, c)).withoutISO()
+	n.patch("conductor_group", name)
+	return n
+}
 
-	deploy := n.provision("active", map[string]any{"configdrive": map[string]any{"meta_data": map[string]any{"hostname": "vm"}}})
-	n.done(deploy, "active")
-	require.Regexp(t, `{medium read deploy.deploy vm-1  the server had read \d\d[.\d]* MB of its CD`, fmt.Sprint(n.timeline(deploy)))
-	eventually(t, patience, func() error {
+// diskImage makes a disk's content the image of n.
+func (n *node) diskImage(content []byte) {
+	n.t.Helper()
+	sum := sha256.Sum256(content)
+	n.patch("instance_info", map[string]any{"image_source": served(n.t, content), "image_disk_format": "raw", "image_os_hash_algo": "sha256", "image_os_hash_value": hex.EncodeToString(sum[:])})
+}
+
+// did waits until the power of n's machine has changed in these ways.
+func (n *node) did(ways ...string) {
+	n.t.Helper()
+	eventually(n.t, patience, func() error {
 		did := effects(n.hardware().Actions)
-		if len(did) < 4 || !slices.Equal(did[:4], []string{"On Off->On", "guest_off On->Off", "On Off->On", "guest_reset On->On"}) {
+		if len(did) < len(ways) || !slices.Equal(did[:len(ways)], ways) {
 			return fmt.Errorf("the agent has not switched it off, or the image has not booted: %v", did)
 		}
 		return nil
 	})
+}
+
+// One whole deploy, of a virtual machine whose BMC is the rack's: it boots Temper's own ramdisk from the medium that the API makes, the
+// agent there writes the image to the disk, and the machine boots from it.
+func TestAVirtualMachineIsDeployed(t *testing.T) {
+	t.Parallel()
+	n := virtual(t, "vm", sim.Config{Firmware: sim.BIOS})
+	disk := partitioned()
+	copy(disk, restarting())
+	n.diskImage(disk)
+	deploy := n.provision("active", map[string]any{"configdrive": map[string]any{"meta_data": map[string]any{"hostname": "vm"}}})
+	n.done(deploy, "active")
+	require.Regexp(t, `{medium read deploy.deploy vm-\d  the server had read \d\d[.\d]* MB of its CD`, fmt.Sprint(n.timeline(deploy)))
+	n.did("On Off->On", "guest_off On->Off", "On Off->On", "guest_reset On->On")
 }

@@ -80,6 +80,9 @@ func (m *Machines) Firmware() machine.Firmware {
 // Disk returns the file with the disk of the server of that name. It is there once the server was switched on.
 func (m *Machines) Disk(server string) string { return filepath.Join(m.Dir, server+".disk") }
 
+// Printed returns the file with what the server of that name has printed on its first serial port since it was switched on.
+func (m *Machines) Printed(server string) string { return filepath.Join(m.Dir, server+".console") }
+
 // Run switches the machine of s on, and returns when it is off.
 func (m *Machines) Run(ctx context.Context, s *machine.Server, from machine.Source, button <-chan struct{}) machine.Ending {
 	log := m.Log.With(zap.String("server", s.Name))
@@ -106,7 +109,13 @@ func (m *Machines) run(ctx context.Context, s *machine.Server, from machine.Sour
 	defer monitor.close()
 	c := exec.CommandContext(ctx, m.program, args...)
 	c.ExtraFiles = []*os.File{theirs} // number 3
-	c.Stdout, c.Stderr = &s.Console, &s.Console
+	printed, err := os.Create(m.Printed(s.Name))
+	if err != nil {
+		return machine.Failed, errors.Join(err, theirs.Close())
+	}
+	defer func() { _ = printed.Close() }() // it is for people
+	console := io.MultiWriter(printed, &s.Console)
+	c.Stdout, c.Stderr = console, console
 	dieWithParent(c)
 	keys, err := c.StdinPipe()
 	if err != nil {
