@@ -75,11 +75,13 @@ var rules = []rule{
 	{at: "internal/agent/failure", ours: []string{"internal/agent"}, never: []string{temporal, pgx, gin, gofish, zap}, why: "errors of the agent, shared with the simulator"},
 	{at: "internal/agent/hardware", ours: []string{"internal/agent", "internal/rootdevice"}, never: []string{temporal, pgx, gin, gofish, zap}, why: "it reads files of the kernel only"},
 	{at: "internal/agent/imagewriter", ours: []string{"internal/agent", "internal/mask"}, never: []string{temporal, pgx, gin, gofish, zap}, why: "images and disks, whoever asks for them"},
+	{at: "internal/networkdata", ours: []string{"internal/node"}, never: []string{anyThirdParty}, why: "a document, whoever follows it"},
 	{at: "internal/iso9660", never: []string{anyThirdParty}, why: "bytes in, bytes out"},
 	{at: "internal/medium", ours: []string{"internal/iso9660", "internal/mask"}, never: []string{anyThirdParty}, why: "bytes in, bytes out"},
 	{at: "internal/medium/mediumtest", ours: []string{"internal/iso9660", "internal/medium", "internal/ramdisk"}, never: []string{temporal, pgx, gin, gofish, zap}, why: "tests' images are written as the ramdisk's are"},
 	{at: "internal/bootimage", ours: []string{"internal/dial", "internal/fault", "internal/iso9660", "internal/mask", "internal/medium", "internal/ramdisk/iso"}, never: []string{temporal, pgx, gin, gofish, zap}, why: "it makes CDs of files, whoever boots from them"},
 	{at: "internal/ramdisk", ours: []string{"internal/iso9660", "internal/medium"}, never: []string{temporal, pgx, gin, gofish, zap}, why: "it is built from Debian's packages and boots servers; it knows nothing of nodes"},
+	{at: "internal/ramdisk/init", ours: []string{"internal/networkdata", "internal/ramdisk/module"}, never: []string{temporal, pgx, gin, gofish, zap}, why: "the first process of a server that boots"},
 	{at: "internal/configdrive", ours: []string{"internal/fault", "internal/iso9660"}, never: []string{temporal, pgx, gin, gofish}, why: "bytes in, bytes out"},
 	{at: "internal/image", ours: []string{"internal/dial", "internal/fault", "internal/mask", "internal/node", "internal/agent"}, never: []string{temporal, pgx, gin, gofish}, why: "images, not how they are asked for"},
 	{at: "internal/store", ours: []string{"internal/node", "internal/inventory", "internal/events", "internal/fault", "internal/mask", "internal/admission", "internal/closing", "internal/coverage", "internal/mask", "internal/plan", "internal/secret", "schemas", "internal/share", "internal/text", "internal/webhook"}, never: []string{temporal, gin, gofish}, why: "SQL and nothing else"},
@@ -135,7 +137,7 @@ var rules = []rule{
 		never: []string{temporal, pgx, gofish}, why: "what servers boot from, wherever it is stored",
 	},
 	{
-		at: "api/ironic", ours: []string{"internal/lockwait", "api/format", "api/httpd", "api/intent", "internal/admission", "internal/agent", "internal/configdrive", "internal/coverage", "internal/fault", "internal/jsonlimit", "internal/mask", "internal/node", "internal/plan", "internal/share", "internal/text"},
+		at: "api/ironic", ours: []string{"internal/lockwait", "internal/networkdata", "api/format", "api/httpd", "api/intent", "internal/admission", "internal/agent", "internal/configdrive", "internal/coverage", "internal/fault", "internal/jsonlimit", "internal/mask", "internal/node", "internal/plan", "internal/share", "internal/text"},
 		never: []string{temporal, pgx, gofish}, why: "Ironic's resources know nothing of Temper's own",
 	},
 	{

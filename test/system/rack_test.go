@@ -197,7 +197,10 @@ var seeds atomic.Int64
 func ownRack(t *testing.T, api string, cfg sim.Config) *rack {
 	t.Helper()
 	seed := 1 + seeds.Add(1)
-	cfg.Listen, cfg.APIURL, cfg.Seed, cfg.DataDir = "127.0.0.1:0", api, seed, t.TempDir()
+	cfg.Listen, cfg.APIURL, cfg.Seed = "127.0.0.1:0", api, seed
+	if cfg.DataDir == "" {
+		cfg.DataDir = t.TempDir()
+	}
 	cfg.PowerDelay, cfg.BootDelay, cfg.StepDelay = 50*time.Millisecond, 100*time.Millisecond, 20*time.Millisecond
 	ctx, cancel := context.WithCancel(context.Background())
 	ended, ready := make(chan error, 1), make(chan string, 1)

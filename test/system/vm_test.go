@@ -122,8 +122,31 @@ func served(t *testing.T, content []byte) string {
 	return srv.URL + "/disk.raw"
 }
 
+// vm is a node that is a virtual machine.
+type vm struct {
+	*node
+	dir string // of its files
+}
+
+// prints waits until the machine has printed the lines on its serial port in this boot.
+func (v *vm) prints(lines ...string) {
+	v.t.Helper()
+	eventually(v.t, patience, func() error {
+		console, err := os.ReadFile(filepath.Join(v.dir, "qemu", v.server+".console"))
+		if err != nil {
+			return err
+		}
+		for _, line := range lines {
+			if !strings.Contains(string(console), line) {
+				return fmt.Errorf("it has not printed %q, but %s", line, console[max(0, len(console)-4<<10):])
+			}
+		}
+		return nil
+	})
+}
+
 // virtual returns a node that is a virtual machine, which an API and a conductor of its own boot from the media that the API makes.
-func virtual(t *testing.T, name string, c sim.Config, env ...string) *node {
+func virtual(t *testing.T, name string, c sim.Config, env ...string) *vm {
 	t.Helper()
 	testenv.Need(t, "qemu-system-x86_64", "qemu-system-x86")
 	s := world(t)
@@ -133,10 +156,10 @@ func virtual(t *testing.T, name string, c sim.Config, env ...string) *node {
 		"TEMPER_DEPLOY_CALLBACK_TIMEOUT=10m", "TEMPER_POWER_TIMEOUT=1m", "TEMPER_BOOT_TIMEOUT=5m")
 	s.conductor(t, name, name+"-1", env...)
 	s.conductor(t, name, name+"-2", env...)
-	c.Servers, c.Machines = 1, sim.QEMU
+	c.Servers, c.Machines, c.DataDir = 1, sim.QEMU, t.TempDir()
 	n := available(t, s, ownRack(t, s.APIURL, c)).withoutISO()
 	n.patch("conductor_group", name)
-	return n
+	return &vm{node: n, dir: c.DataDir}
 }
 
 // diskImage makes a disk's content the image of n.
@@ -158,15 +181,37 @@ func (n *node) did(ways ...string) {
 	})
 }
 
-// One whole deploy, of a virtual machine whose BMC is the rack's: it boots Temper's own ramdisk from the medium that the API makes, the
-// agent there writes the image to the disk, and the machine boots from it.
+// staticNetwork is the network_data of a machine behind QEMU's network: a bond of its card with the address that QEMU forwards to, and
+// a VLAN on the bond.
+func staticNetwork(mac string) map[string]any {
+	return map[string]any{
+		"links": []any{
+			map[string]any{"id": "card", "type": "phy", "ethernet_mac_address": mac},
+			map[string]any{"id": "bond", "type": "bond", "ethernet_mac_address": mac, "bond_mode": "active-backup", "bond_links": []any{"card"}},
+			map[string]any{"id": "vlan", "type": "vlan", "vlan_mac_address": mac, "vlan_link": "bond", "vlan_id": 7},
+		},
+		"networks": []any{
+			map[string]any{
+				"id": "n", "network_id": "n", "type": "ipv4", "link": "bond", "ip_address": "10.0.2.15", "netmask": "255.255.255.0",
+				"routes": []any{map[string]any{"network": "0.0.0.0", "netmask": "0.0.0.0", "gateway": "10.0.2.2"}},
+			},
+			map[string]any{"id": "v", "network_id": "v", "type": "ipv6", "link": "vlan", "ip_address": "2001:db8::7/64", "routes": []any{map[string]any{"network": "::/0", "gateway": "2001:db8::1"}}},
+		},
+		"services": []any{map[string]any{"type": "dns", "address": "10.0.2.3"}},
+	}
+}
+
+// One whole deploy, of a virtual machine whose BMC is the rack's: it boots Temper's own ramdisk from the medium that the API makes, has
+// the network that the node says, the agent there writes the image to the disk, and the machine boots from it.
 func TestAVirtualMachineIsDeployed(t *testing.T) {
 	t.Parallel()
 	n := virtual(t, "vm", sim.Config{Firmware: sim.BIOS})
 	disk := partitioned()
 	copy(disk, restarting())
 	n.diskImage(disk)
+	n.patch("network_data", staticNetwork(n.hardware().MACs[0]))
 	deploy := n.provision("active", map[string]any{"configdrive": map[string]any{"meta_data": map[string]any{"hostname": "vm"}}})
+	n.prints("is in the bond bond1 (active-backup)", "bond1: has 10.0.2.15/24 from network_data", "vlan2.7: has 2001:db8::7/64 from network_data")
 	n.done(deploy, "active")
 	require.Regexp(t, `{medium read deploy.deploy vm-\d  the server had read \d\d[.\d]* MB of its CD`, fmt.Sprint(n.timeline(deploy)))
 	n.did("On Off->On", "guest_off On->Off", "On Off->On", "guest_reset On->On")

@@ -14,12 +14,15 @@ func boot() error {
 	if err != nil {
 		return err
 	}
-	if err := startNetwork(); err != nil {
+	n, err := startNetwork()
+	if err != nil {
 		return err
 	}
-	if err := findParameters(h.appear); err != nil {
+	network, err := findParameters(h.appear)
+	if err != nil {
 		return fmt.Errorf("find the parameters: %w", err)
 	}
+	n.follow(network)
 	ready := os.NewFile(3, "ready")
 	if _, err := ready.WriteString(readyLine); err != nil {
 		return fmt.Errorf("tell process 1: %w", err)

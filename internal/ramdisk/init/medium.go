@@ -15,10 +15,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Files of a medium: its parameters, separated by white space, as the ironic-python-agent reads them, and the authorities of
-// certificates, PEM. A file that has only white space is as none.
+// Files of a medium: its parameters, separated by white space, as the ironic-python-agent reads them, the server's network, and the
+// authorities of certificates, PEM. A file that has only white space is as none.
 const (
 	mediumParameters = "parameters.txt"
+	mediumNetwork    = "openstack/latest/network_data.json"
 	mediumCA         = "etc/ironic-python-agent/ironic.crt"
 )
 
@@ -39,6 +40,7 @@ type bootMedium struct {
 	parameters []string // without the token
 	token      string   // "" = none
 	ca         []byte   // nil = none
+	network    []byte   // network_data.json; nil = none
 }
 
 // readMedium mounts a medium and reads it. The error is fs.ErrNotExist if it has no parameters.
@@ -68,15 +70,28 @@ func readFolder(at string) (*bootMedium, error) {
 		}
 		m.parameters = append(m.parameters, p)
 	}
-	ca, err := readLimited(filepath.Join(at, mediumCA))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if m.network, err = readOptional(filepath.Join(at, mediumNetwork)); err != nil {
 		return nil, err
 	}
-	if ca = bytes.TrimSpace(ca); len(ca) > 0 {
-		m.ca = ca
+	if m.ca, err = readOptional(filepath.Join(at, mediumCA)); err != nil {
+		return nil, err
+	}
+	if m.ca != nil {
 		m.parameters = append(m.parameters, "ipa-ca-file="+caFile)
 	}
 	return m, nil
+}
+
+// readOptional returns nil if the file is not there or has only white space.
+func readOptional(name string) ([]byte, error) {
+	b, err := readLimited(name)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	if b = bytes.TrimSpace(b); len(b) == 0 {
+		return nil, nil
+	}
+	return b, nil
 }
 
 func readLimited(name string) ([]byte, error) {

@@ -16,6 +16,8 @@ import (
 	"github.com/insomniacslk/dhcp/dhcpv4/nclient4"
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
+
+	"go.temper.dev/temper/internal/networkdata"
 )
 
 // Times of DHCP. A switch that looks for loops (STP) forwards nothing for up to 50 s after a link came up: so the tries go on.
@@ -26,14 +28,17 @@ const (
 	leaseOtherwise = time.Hour // of a server that does not say how long
 )
 
-// network brings up all network cards, those that come later too, and asks for an address by DHCP on each that has a link.
+// network brings up all network cards, those that come later too. On each that has a link it asks for an address by DHCP, unless the
+// boot's medium says what the server's network is.
 type network struct {
-	mu    sync.Mutex
-	known map[int]bool
-	dns   map[int][]net.IP // by interface
+	mu      sync.Mutex
+	known   map[int]bool     // cards, by index
+	decided bool             // whether it is known what the medium says
+	given   *given           // what it says; nil = nothing
+	dns     map[int][]net.IP // by interface
 }
 
-func startNetwork() error {
+func startNetwork() (*network, error) {
 	n := &network{known: map[int]bool{}, dns: map[int][]net.IP{}}
 	updates := make(chan netlink.LinkUpdate, 64)
 	// ListExisting: those that are there come as the first updates.
@@ -41,7 +46,7 @@ func startNetwork() error {
 		ListExisting: true, ErrorCallback: func(err error) { fmt.Println("network:", err) },
 	})
 	if err != nil {
-		return fmt.Errorf("listen for network cards: %w", err)
+		return nil, fmt.Errorf("listen for network cards: %w", err)
 	}
 	go func() {
 		for u := range updates {
@@ -50,9 +55,10 @@ func startNetwork() error {
 			}
 		}
 	}()
-	return nil
+	return n, nil
 }
 
+// add brings a card up, so that it has a link when its addresses are known.
 func (n *network) add(link netlink.Link) {
 	a := link.Attrs()
 	n.mu.Lock()
@@ -68,7 +74,42 @@ func (n *network) add(link netlink.Link) {
 		return
 	}
 	fmt.Printf("%s: network card %s\n", a.Name, a.HardwareAddr)
-	go n.configure(link)
+	if n.decided {
+		n.settle(link)
+	}
+}
+
+// follow gives all cards their addresses, as the content of a network_data.json says, or by DHCP if it is nil or can't be read.
+func (n *network) follow(networkData []byte) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.decided = true
+	if networkData != nil {
+		parsed, err := networkdata.ParseJSON(networkData)
+		if err != nil {
+			fmt.Printf("network_data: %v; every card asks by DHCP\n", err)
+		} else {
+			n.given = newGiven(parsed)
+		}
+	}
+	links, err := netlink.LinkList()
+	if err != nil {
+		fmt.Printf("list the network cards: %v\n", err)
+	}
+	for _, link := range links {
+		if n.known[link.Attrs().Index] && link.Attrs().Flags&net.FlagLoopback == 0 {
+			n.settle(link)
+		}
+	}
+}
+
+// settle gives a card its addresses. The caller holds the lock.
+func (n *network) settle(link netlink.Link) {
+	if n.given == nil {
+		go n.configure(link)
+		return
+	}
+	n.build(link)
 }
 
 // configure gives a network card an address, for as long as it is there.
@@ -172,6 +213,11 @@ func (n *network) use(link netlink.Link, ack *dhcpv4.DHCPv4) error {
 func (n *network) names(index int, servers []net.IP) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	return n.writeNames(index, servers)
+}
+
+// writeNames is names for a caller that holds the lock.
+func (n *network) writeNames(index int, servers []net.IP) error {
 	n.dns[index] = servers
 	var b bytes.Buffer
 	for _, list := range n.dns {

@@ -29,12 +29,12 @@ var labels = []string{"ir-vfd-dev", "vmedia_boot_iso", "config-2", "temper_ramdi
 // apiURL is the one parameter that no agent can do without.
 const apiURL = "ipa-api-url"
 
-// findParameters writes parametersFile. It waits for a medium if the command line says that there is one (boot_method=vmedia)
-// or does not name an API.
-func findParameters(appear <-chan string) error {
+// findParameters writes parametersFile, and returns the network_data.json of the medium, nil if there is none. It waits for a medium
+// if the command line says that there is one (boot_method=vmedia) or does not name an API.
+func findParameters(appear <-chan string) (network []byte, err error) {
 	line, err := os.ReadFile("/proc/cmdline")
 	if err != nil {
-		return err
+		return nil, err
 	}
 	fromHost, err := os.ReadFile(hostParameters)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -50,9 +50,9 @@ func findParameters(appear <-chan string) error {
 		if found != nil {
 			fmt.Printf("parameters from %s\n", from)
 			if err := found.keep(); err != nil {
-				return err
+				return nil, err
 			}
-			parameters = append(parameters, found.parameters...)
+			parameters, network = append(parameters, found.parameters...), found.network
 			break
 		}
 		if !told {
@@ -65,9 +65,9 @@ func findParameters(appear <-chan string) error {
 		}
 	}
 	if err := os.MkdirAll(filepath.Dir(parametersFile), 0o755); err != nil {
-		return err
+		return nil, err
 	}
-	return os.WriteFile(parametersFile, []byte(strings.Join(parameters, "\n")+"\n"), 0o600)
+	return network, os.WriteFile(parametersFile, []byte(strings.Join(parameters, "\n")+"\n"), 0o600)
 }
 
 // findMedium looks at all media, and returns what is on the first that has parameters; nil = none has.
