@@ -125,11 +125,11 @@ vm: build ## deploy virtual machines in more ways than make test; needs what mak
 	TEMPER_TEST_REQUIRE=1 TEMPER_TEST_VM=1 TEMPER_TEST_PROGRAMS=$(CURDIR)/bin go test ./test/system -count 1 -timeout 15m -run 'VirtualMachine|DeployedSystem' $(TEST_FLAGS)
 
 .PHONY: ramdisk
-ramdisk: ## build a ramdisk from Debian's packages, as an ISO and more, in bin/ramdisk; needs apt, but not root
+ramdisk: ## build a ramdisk from Debian's packages, as an ISO and more, in bin/ramdisk; needs apt, but not root. FLAVOUR=rescue adds SSH and tools
 	CGO_ENABLED=0 GOOS=linux GOARCH=amd64 go build -trimpath -buildvcs=false -ldflags="-s -w" -o bin/ramdisk/init ./internal/ramdisk/init
 	CGO_ENABLED=0 GOOS=linux GOARCH=amd64 go build -trimpath -buildvcs=false -ldflags="-s -w" -o bin/ramdisk/temper-agent ./cmd/temper-agent
 	go build -o bin/mkramdisk ./internal/ramdisk/mkramdisk
-	bin/mkramdisk $(RAMDISK_FLAGS)
+	bin/mkramdisk --flavour "$(FLAVOUR)" $(RAMDISK_FLAGS)
 
 .PHONY: pictures
 pictures: build ## use Temporal's UI in headless Chromium, check what each click does, and write docs/pictures

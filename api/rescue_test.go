@@ -61,6 +61,34 @@ func TestOfARescuePasswordOnlyASealedHashIsKept(t *testing.T) {
 	}
 }
 
+// Public keys are arguments of the same step, and only requests of Temper's own API have them.
+func TestARescueTakesPublicKeys(t *testing.T) {
+	t.Parallel()
+	const key = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIIb5FPWZVfrqMPKkxTMVlXDcO0hkTxjt8b7uNrhdG1Mf me@here"
+	b := apitest.New(t).WithConductors()
+	uuid := b.Enrolled("n1")
+	b.Patch("/v1/nodes/n1", apitest.Add("/rescue_interface", "agent")).Is(200)
+	b.MoveTo(uuid, node.Active)
+	ask := func(keys ...any) map[string]any {
+		return map[string]any{"verb": "rescue", "rescue_password": "hunter2", "rescue_ssh_keys": keys}
+	}
+	require.Contains(t, b.Post("/temper/v1/nodes/n1/operations", ask(key, "ssh-rsa me")).Fails(400), "rescue_ssh_keys[1] is not a public key")
+	require.Contains(t, b.Post("/temper/v1/nodes/n1/operations", ask(key+"\n"+key)).Fails(400), "rescue_ssh_keys[0] is not a public key")
+	require.Contains(t, b.Post("/temper/v1/nodes/n1/operations", map[string]any{"verb": "deleted", "rescue_ssh_keys": []any{key}}).Fails(400), "rescue_ssh_keys")
+	b.Put("/v1/nodes/n1/states/provision", map[string]any{"target": "rescue", "rescue_password": "hunter2", "rescue_ssh_keys": []any{key}}).Fails(400)
+	b.Post("/temper/v1/nodes/n1/operations", ask(key, key)).Is(202)
+	secrets, err := b.Credentials("n1")
+	require.NoError(t, err)
+	op := b.LastOperation("n1")
+	keys := op.RescueKeys()
+	for name, v := range secrets {
+		if strings.HasSuffix(name, "/"+node.RescueKeys) {
+			keys, _ = v.(string)
+		}
+	}
+	require.Equal(t, key+"\n"+key, keys)
+}
+
 // A retry of a rescue whose password is deleted would lock everybody out.
 func TestARescueThatHasSucceededIsNotRetried(t *testing.T) {
 	t.Parallel()

@@ -16,8 +16,10 @@ func finalizeRescue(ctx context.Context, t *task, step *node.Step) (outcome, err
 			return o, err
 		}
 	}
-	hash, _ := t.stepArgs(step)[node.RescuePassword].(string)
-	_, reached, err := t.runCommand(ctx, step, agent.Order{Command: agent.FinalizeRescue}, agent.RescueParams{Password: hash, Hashed: true})
+	args := t.stepArgs(step)
+	hash, _ := args[node.RescuePassword].(string)
+	keys, _ := args[node.RescueKeys].(string)
+	_, reached, err := t.runCommand(ctx, step, agent.Order{Command: agent.FinalizeRescue}, agent.RescueParams{Password: hash, Hashed: true, Keys: keys})
 	if err != nil {
 		return 0, err
 	}

@@ -42,6 +42,7 @@ type Provision struct {
 	DisableRamdisk *bool
 	OnFailure      node.OnFailure
 	Info           map[string]any        // changes of instance_info; nil = none
+	RescueKeys     string                // public keys that may log in to a rescue, a line each
 	RescueHash     string                // RescueHash of the password; "" = none was given
 	Templates      []node.DeployTemplate // those that traits of the node name, in the clear (ReadTemplates)
 	Drive          any                   // the config drive as it was given; nil = none

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/go-crypt/crypt/algorithm/shacrypt"
+	"golang.org/x/crypto/ssh"
 
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
@@ -34,4 +35,24 @@ func RescueHash(v node.Verb, password string) (string, error) {
 		return "", fault.New(fault.Internal, "hash the rescue password: %w", err)
 	}
 	return digest.Encode(), nil
+}
+
+// maxRescueKeys bounds the public keys of a rescue together, in bytes.
+const maxRescueKeys = 16 << 10
+
+// RescueKeys checks the public keys of a request, each as a line of authorized_keys, and returns them a line each.
+func RescueKeys(given []any) (string, error) {
+	var lines strings.Builder
+	for i, v := range given {
+		key, _ := v.(string)
+		key = strings.TrimSpace(key)
+		if _, _, _, _, err := ssh.ParseAuthorizedKey([]byte(key)); err != nil || strings.ContainsAny(key, "\r\n") {
+			return "", fault.New(fault.Invalid, "rescue_ssh_keys[%d] is not a public key as in authorized_keys.", i)
+		}
+		lines.WriteString(key + "\n")
+	}
+	if n := lines.Len(); n > maxRescueKeys {
+		return "", fault.New(fault.Invalid, "The public keys in rescue_ssh_keys have %d bytes, more than %d.", n, maxRescueKeys)
+	}
+	return strings.TrimSpace(lines.String()), nil
 }

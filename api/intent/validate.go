@@ -122,7 +122,7 @@ func validateInstanceTraits(n *node.Node) error {
 // plan returns the steps of an operation. It checks interfaces, image, traits and steps,
 // without a request to the BMC.
 func (s *Service) plan(n *node.Node, k node.OperationKind, asked []node.Step, p *Provision) ([]node.Step, error) {
-	options := plan.Options{AutomatedClean: s.AutomatedClean, RescuePassword: p.RescueHash, Templates: p.Templates}
+	options := plan.Options{AutomatedClean: s.AutomatedClean, RescuePassword: p.RescueHash, RescueKeys: p.RescueKeys, Templates: p.Templates}
 	options.DisableRamdisk = p.withoutRamdisk()
 	steps, err := plan.Steps(k, n, asked, options)
 	noAgent := options.DisableRamdisk || err == nil && !node.BootsAgent(steps)

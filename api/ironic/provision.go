@@ -10,7 +10,7 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-var provisionParameters = append([]string{"target", "configdrive"}, node.VerbFieldNames(true)...)
+var provisionParameters = append([]string{"target", "configdrive"}, node.VerbFieldNames(false)...)
 
 // putProvision answers PUT /v1/nodes/X/states/provision.
 func (s *Server) putProvision(c *gin.Context) (int, any, error) {

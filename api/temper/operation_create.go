@@ -24,7 +24,7 @@ import (
 var orderParameters = append([]string{
 	"verb", "instance_info", "config_drive", "steps", "timeout", "on_failure", "wait_for_conductor", "idempotency_key", "dry_run",
 	"boot_device", "persistent", "method", "args",
-}, node.VerbFieldNames(false)...)
+}, node.VerbFieldNames(true)...)
 
 // maxIdempotencyKey bounds an idempotency key, in bytes.
 const maxIdempotencyKey = 255
@@ -151,7 +151,7 @@ var (
 var requestFields = slices.Concat(bootFields, vendorFields)
 
 // provisionFields are the fields that only verbs of the life cycle have.
-var provisionFields = append([]string{"instance_info", "config_drive", "steps", "on_failure"}, node.VerbFieldNames(false)...)
+var provisionFields = append([]string{"instance_info", "config_drive", "steps", "on_failure"}, node.VerbFieldNames(true)...)
 
 func (s *Server) readPowerOrder(c *gin.Context, in *format.Object, target node.PowerState, o *order) error {
 	if err := unfit(in, string(target), slices.Concat(provisionFields, requestFields)...); err != nil {
@@ -217,7 +217,7 @@ func (s *Server) readProvisionOrder(c *gin.Context, in *format.Object, verb node
 		Verb: verb, User: httpd.User(c), Minor: format.MaxMinor, DisableRamdisk: in.Boolean("disable_ramdisk"), OnFailure: s.OnFailure,
 		Object: &format.Object{Fields: map[string]any{}},
 	}
-	for _, name := range node.VerbFieldNames(false) {
+	for _, name := range node.VerbFieldNames(true) {
 		p.Fields[name] = in.Fields[name]
 	}
 	if info, ok := in.Fields["instance_info"].(map[string]any); ok {
@@ -226,7 +226,9 @@ func (s *Server) readProvisionOrder(c *gin.Context, in *format.Object, verb node
 		in.Fail("Expected an object for instance_info: %s", format.Describe(in.Fields["instance_info"]))
 	}
 	var wrong error
-	p.RescueHash, wrong = intent.RescueHash(verb, in.Text("rescue_password"))
+	if p.RescueHash, wrong = intent.RescueHash(verb, in.Text("rescue_password")); wrong == nil {
+		p.RescueKeys, wrong = intent.RescueKeys(in.List(node.RescueKeys))
+	}
 	misplaced := unfit(in, verb.Target, append([]string{"timeout"}, requestFields...)...)
 	switch {
 	case wrong != nil:

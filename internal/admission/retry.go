@@ -39,7 +39,7 @@ func Retry(n *node.Node, old *node.Operation, newest bool, reservation string, o
 		o.BootDevice = old.Steps[0].BootDevice()
 		o.Vendor = node.VendorCall{Method: old.Steps[0].Step, Args: old.Steps[0].Args}
 	}
-	o.RescuePassword = old.RescuePassword()
+	o.RescuePassword, o.RescueKeys = old.RescuePassword(), old.RescueKeys()
 	o.DisableRamdisk = old.Kind.Spec().AskedOnly && !node.BootsAgent(old.Steps)
 	steps, err := plan.Steps(d.Open, n, asked, o)
 	if err != nil {

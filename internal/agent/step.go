@@ -82,6 +82,7 @@ type PartitionUUIDs struct {
 // RescueParams are the parameters of rescue.finalize_rescue. Password is a hash in the format of crypt(3) if Hashed is set.
 type RescueParams struct {
 	Password string `json:"rescue_password"`
+	Keys     string `json:"rescue_ssh_keys,omitempty"` // public keys that may log in, too, a line each; only Temper's agent knows them
 	Hashed   bool   `json:"hashed"`
 }
 

@@ -94,8 +94,12 @@ func (l *login) metaData(parts map[string]any) error {
 			keys = map[string]any{}
 		}
 		for _, file := range l.sshKeys {
-			if err := addKeys(keys, file); err != nil {
+			more, err := readKeys(file)
+			if err != nil {
 				return fmt.Errorf("--ssh-key: %w", err)
+			}
+			for _, key := range more {
+				keys[fmt.Sprintf("key-%d", len(keys)+1)] = key
 			}
 		}
 		meta["public_keys"] = keys
@@ -112,31 +116,29 @@ func (l *login) metaData(parts map[string]any) error {
 // maxKeys bounds a file with public keys, in bytes.
 const maxKeys = 64 << 10
 
-// addKeys adds the public keys of a file, one a line, as in authorized_keys.
-func addKeys(keys map[string]any, file string) error {
+// readKeys returns the public keys of a file, one a line, as in authorized_keys.
+func readKeys(file string) (keys []string, err error) {
 	raw, err := input.File(file, maxKeys)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if strings.Contains(string(raw), "PRIVATE KEY-----") {
-		return fmt.Errorf("%s has a private key: name the file with the public one (.pub)", file)
+		return nil, fmt.Errorf("%s has a private key: name the file with the public one (.pub)", file)
 	}
-	found := false
 	for line := range strings.Lines(string(raw)) {
 		line = strings.TrimSpace(line)
 		if line == "" || strings.HasPrefix(line, "#") {
 			continue
 		}
 		if words := strings.Fields(line); len(words) < 2 || !strings.Contains(line, "AAAA") {
-			return fmt.Errorf("%s has a line that is no public key", file)
+			return nil, fmt.Errorf("%s has a line that is no public key", file)
 		}
-		keys[fmt.Sprintf("key-%d", len(keys)+1)] = line
-		found = true
+		keys = append(keys, line)
 	}
-	if !found {
-		return fmt.Errorf("%s has no public key", file)
+	if len(keys) == 0 {
+		return nil, fmt.Errorf("%s has no public key", file)
 	}
-	return nil
+	return keys, nil
 }
 
 // readNetwork reads a network_data.json (OpenStack's nova/api/metadata/network_data.json).

@@ -107,6 +107,8 @@ type Work struct {
 	Persistent bool   `json:"persistent,omitempty"`
 	// RescuePassword is the password of the user rescue. The verb rescue needs it.
 	RescuePassword string `json:"rescue_password,omitempty"`
+	// RescueKeys are public keys that may log in as the user rescue, too.
+	RescueKeys []string `json:"rescue_ssh_keys,omitempty"`
 	// Method and Args are what the verb vendor_passthru calls.
 	Method string         `json:"method,omitempty"`
 	Args   map[string]any `json:"args,omitempty"`

@@ -13,6 +13,8 @@ type VerbField struct {
 	Takes []TakesField
 	// Steps marks a list of steps. Temper's own API has one field, steps, for those of all verbs.
 	Steps bool
+	// Ours marks a field that only requests of Temper's own API have.
+	Ours bool
 
 	quoted bool // errors have the verbs in quotation marks (Ironic does so for one field)
 }
@@ -31,6 +33,7 @@ var VerbFields = []VerbField{
 	{Name: "deploy_steps", Takes: []TakesField{{EventDeploy, 69}, {EventRebuild, 69}}, Steps: true},
 	{Name: "service_steps", Takes: []TakesField{{EventService, 87}}, Steps: true},
 	{Name: "rescue_password", Takes: []TakesField{{EventRescue, 1}}},
+	{Name: RescueKeys, Takes: []TakesField{{EventRescue, 1}}, Ours: true},
 	{Name: "runbook", Takes: []TakesField{{EventClean, 92}, {EventService, 92}}},
 }
 
@@ -60,10 +63,10 @@ func (f VerbField) Targets(minor int) string {
 	return strings.Join(words, " or ")
 }
 
-// VerbFieldNames returns the names of the fields, those that have steps only if steps is true.
-func VerbFieldNames(steps bool) (out []string) {
+// VerbFieldNames returns the names of the fields that requests of Ironic's API have, or of Temper's own.
+func VerbFieldNames(ours bool) (out []string) {
 	for _, f := range VerbFields {
-		if steps || !f.Steps {
+		if ours && !f.Steps || !ours && !f.Ours {
 			out = append(out, f.Name)
 		}
 	}

@@ -128,6 +128,9 @@ func planRescue(k node.KindSpec, n *node.Node, _ []node.Step, o Options) ([]node
 	case node.MeansAgent:
 		finalize := coreStep("rescue", node.StepFinalizeRescue)
 		finalize.Args = map[string]any{node.RescuePassword: o.RescuePassword}
+		if o.RescueKeys != "" {
+			finalize.Args[node.RescueKeys] = o.RescueKeys
+		}
 		return []node.Step{coreStep("rescue", node.StepBootAgent), finalize}, nil
 	case node.MeansNone:
 		return nil, n.Unsupported("rescue")
@@ -299,6 +302,7 @@ type Options struct {
 	BootDevice node.BootDevice
 	// RescuePassword is the hash of the password of KindRescue, or what stands for it where it is sealed.
 	RescuePassword string
+	RescueKeys     string // public keys that may log in, too, a line each
 	// Vendor is what an operation of KindVendorPassthru calls.
 	Vendor node.VendorCall
 }

@@ -36,7 +36,8 @@ type Config struct {
 	Out   string // folder for the files that are built
 	Init  string // the program that becomes /init: static, for Linux on amd64
 	// Agent is the program that becomes /temper, which /init runs as the agent. Empty = none.
-	Agent string
+	Agent   string
+	Flavour string // "" or Rescue
 	// Append is added to the kernel's command line in the ISO and the unified kernel image: words of ASCII, with spaces between
 	// them, without what has a meaning in GRUB's scripts.
 	Append string
@@ -57,6 +58,9 @@ const (
 func Build(ctx context.Context, c Config) error {
 	if err := c.checkCommandLine(); err != nil {
 		return err
+	}
+	if c.Flavour != "" && c.Flavour != Rescue {
+		return fmt.Errorf("there is no flavour %q: leave it out, or name %s", c.Flavour, Rescue)
 	}
 	for _, program := range []string{c.Init, c.Agent} {
 		if _, err := os.Stat(program); program != "" && err != nil {
@@ -90,6 +94,13 @@ func Build(ctx context.Context, c Config) error {
 		files["temper"] = initrd.File{From: c.Agent, Mode: 0o755}
 	}
 	kernel.add(files, modules)
+	if c.Flavour == Rescue {
+		more, err := addTools(ctx, apt, files)
+		if err != nil {
+			return err
+		}
+		packages = append(packages, more...)
+	}
 	if err := errors.Join(os.MkdirAll(c.Out, 0o755), copyFile(kernel.image, filepath.Join(c.Out, KernelFile))); err != nil {
 		return err
 	}

@@ -27,7 +27,8 @@ type Server struct {
 	IPMIPassword    string                 `json:"ipmi_password,omitempty"`
 	IPMISessions    int                    `json:"ipmi_sessions"`
 	MACs            []string               `json:"macs"`
-	Powered         bool                   `json:"powered"` // power_state is On or PoweringOff
+	SSHAddress      string                 `json:"ssh_address,omitempty"` // that leads to port 22 of a virtual machine since it was switched on
+	Powered         bool                   `json:"powered"`               // power_state is On or PoweringOff
 	PowerState      machine.Power          `json:"power_state"`
 	PowerActions    []machine.PowerAction  `json:"power_actions"`
 	BootedFrom      *machine.Source        `json:"booted_from"`  // null if it is off or booting, or has nothing to boot from
@@ -57,6 +58,9 @@ func (r *Rack) describe(s *machine.Server) Server {
 		Powered: power == machine.On || power == machine.PoweringOff, PowerState: power, PowerActions: s.PowerActions(),
 		BootEnabled: boot.Enabled, BootMode: boot.Mode, AgentCommands: s.AgentCommands(), AgentPhase: r.fleet.Phase(s.Name),
 		Counts: s.Counts(), BadLogins: s.BadLogins(), Sessions: len(s.Sessions()),
+	}
+	if ssh := s.SSH.Load(); ssh != nil {
+		out.SSHAddress = *ssh
 	}
 	out.EventSubscriptions = []string{}
 	for _, one := range s.Subscriptions() {

@@ -74,6 +74,7 @@ type Server struct {
 	Password string   `json:"redfish_password"`
 	VerifyCA any      `json:"redfish_verify_ca"`
 	MACs     []string `json:"macs"`
+	SSH      string   `json:"ssh_address"`
 	Persona  string   `json:"persona"`
 
 	Powered      bool      `json:"powered"`

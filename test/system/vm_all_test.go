@@ -71,7 +71,7 @@ func TestADeployedSystemReadsItsConfigDrive(t *testing.T) {
 	home.Start()
 	t.Cleanup(home.Close)
 
-	n := virtual(t, "vm-uefi", sim.Config{Firmware: sim.UEFI}, "TEMPER_ALLOW_LOOPBACK=true")
+	n := virtual(t, "vm-uefi", builtISO(t), sim.Config{Firmware: sim.UEFI}, "TEMPER_ALLOW_LOOPBACK=true")
 	files := httptest.NewServer(http.FileServer(http.Dir(builtRamdisk(t, "./cmd/temper-agent", "no_timer_check"))))
 	t.Cleanup(files.Close)
 	n.patch("driver_info/deploy_kernel", files.URL+"/"+ramdisk.KernelFile)

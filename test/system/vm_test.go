@@ -27,7 +27,7 @@ import (
 
 // builtRamdisk returns the folder of a ramdisk, as make ramdisk builds it, with a program of this repository as the agent. It is built
 // once per content of its programs, and kept in the user's cache, because a build computes for 15 s.
-func builtRamdisk(t *testing.T, agent, commandLine string) string {
+func builtRamdisk(t *testing.T, agent, commandLine string, flags ...string) string {
 	t.Helper()
 	testenv.Need(t, "apt-get", "apt")
 	root, err := filepath.Abs(stacks.Root)
@@ -42,14 +42,14 @@ func builtRamdisk(t *testing.T, agent, commandLine string) string {
 		require.NoError(t, err)
 		sum.Write(b)
 	}
-	sum.Write([]byte(commandLine))
+	sum.Write([]byte(commandLine + strings.Join(flags, " ")))
 	cache, err := os.UserCacheDir()
 	require.NoError(t, err)
 	kept := filepath.Join(cache, "temper", "ramdisk", hex.EncodeToString(sum.Sum(nil))[:16])
 	if _, err := os.Stat(kept); err == nil {
 		return kept
 	}
-	command(t, root, filepath.Join(dir, "mkramdisk"), "--init", filepath.Join(dir, "init"), "--agent", filepath.Join(dir, "agent"), "--out", filepath.Join(dir, "out"), "--append", commandLine)
+	command(t, root, filepath.Join(dir, "mkramdisk"), append(flags, "--init", filepath.Join(dir, "init"), "--agent", filepath.Join(dir, "agent"), "--out", filepath.Join(dir, "out"), "--append", commandLine)...)
 	forget(t, filepath.Dir(kept))
 	fresh, err := os.MkdirTemp(filepath.Dir(kept), "new-")
 	require.NoError(t, err)
@@ -62,9 +62,9 @@ func builtRamdisk(t *testing.T, agent, commandLine string) string {
 }
 
 // builtISO returns the ISO of the ramdisk with the agent.
-func builtISO(t *testing.T) string {
+func builtISO(t *testing.T, flags ...string) string {
 	t.Helper()
-	return filepath.Join(builtRamdisk(t, "./cmd/temper-agent", "no_timer_check"), ramdisk.ISOFile)
+	return filepath.Join(builtRamdisk(t, "./cmd/temper-agent", "no_timer_check", flags...), ramdisk.ISOFile)
 }
 
 // forget removes the ramdisks of the folder that are older than a week: other programs than today's are in them.
@@ -132,12 +132,9 @@ type vm struct {
 func (v *vm) prints(lines ...string) {
 	v.t.Helper()
 	eventually(v.t, patience, func() error {
-		console, err := os.ReadFile(filepath.Join(v.dir, "qemu", v.server+".console"))
-		if err != nil {
-			return err
-		}
+		console := v.printed()
 		for _, line := range lines {
-			if !strings.Contains(string(console), line) {
+			if !strings.Contains(console, line) {
 				return fmt.Errorf("it has not printed %q, but %s", line, console[max(0, len(console)-4<<10):])
 			}
 		}
@@ -145,13 +142,21 @@ func (v *vm) prints(lines ...string) {
 	})
 }
 
-// virtual returns a node that is a virtual machine, which an API and a conductor of its own boot from the media that the API makes.
-func virtual(t *testing.T, name string, c sim.Config, env ...string) *vm {
+// printed is what the machine has printed on its serial port since it was switched on.
+func (v *vm) printed() string {
+	v.t.Helper()
+	console, err := os.ReadFile(filepath.Join(v.dir, "qemu", v.server+".console"))
+	require.NoError(v.t, err)
+	return string(console)
+}
+
+// virtual returns a node that is a virtual machine, which an API and conductors of its own boot from the media that the API makes of iso.
+func virtual(t *testing.T, name, iso string, c sim.Config, env ...string) *vm {
 	t.Helper()
 	testenv.Need(t, "qemu-system-x86_64", "qemu-system-x86")
 	s := world(t)
 	const host = "10.0.2.2" // as the machine sees it
-	api := s.role(t, "api", name+"-api", []string{"TEMPER_RAMDISK=" + builtISO(t), "TEMPER_ALLOWED_HOSTS=" + host}, "--listen", "127.0.0.1:0")
+	api := s.role(t, "api", name+"-api", []string{"TEMPER_RAMDISK=" + iso, "TEMPER_ALLOWED_HOSTS=" + host}, "--listen", "127.0.0.1:0")
 	env = append(env, "TEMPER_MEDIA_URL="+api.URL(), "TEMPER_AGENT_URL="+strings.Replace(api.URL(), "127.0.0.1", host, 1),
 		"TEMPER_DEPLOY_CALLBACK_TIMEOUT=10m", "TEMPER_POWER_TIMEOUT=1m", "TEMPER_BOOT_TIMEOUT=5m")
 	s.conductor(t, name, name+"-1", env...)
@@ -205,7 +210,7 @@ func staticNetwork(mac string) map[string]any {
 // the network that the node says, the agent there writes the image to the disk, and the machine boots from it.
 func TestAVirtualMachineIsDeployed(t *testing.T) {
 	t.Parallel()
-	n := virtual(t, "vm", sim.Config{Firmware: sim.BIOS})
+	n := virtual(t, "vm", builtISO(t), sim.Config{Firmware: sim.BIOS})
 	disk := partitioned()
 	copy(disk, restarting())
 	n.diskImage(disk)

@@ -66,6 +66,7 @@ func New() *cobra.Command {
 	f.StringVar(&o.cfg.StateFile, "state", "", "file that keeps the agent's token and certificate, so that a second process of the same boot can go on")
 	f.StringVar(&o.tokenFile, "token-file", "", "file with the token with which the agent proves who it is, which its boot medium had; without it the first lookup returns one")
 	f.StringVar(&o.caFile, "ca-file", "", "PEM file with the authorities that certificates of the API and of image servers are verified with, besides the system's (ipa-ca-file)")
+	f.StringVar(&o.cfg.RescueDir, "rescue-dir", "", "folder for what a person may log in to a rescue with, where the ramdisk's SSH server finds it; without it a rescue fails")
 	f.BoolVar(&o.insecure, "insecure", false, "do not verify the certificates of the API and of image servers (ipa-insecure)")
 	f.BoolVar(&o.power, "power", false, "switch this machine off, or restart it, when a conductor asks for it; otherwise only the agent ends")
 	f.StringVar(&o.level, "log-level", "info", "debug, info, warn or error")
@@ -93,7 +94,7 @@ func (o *options) run(c *cobra.Command) error {
 	o.cfg.Log, o.cfg.Version = logger, buildinfo.Version()
 	o.cfg.Machine = hardware.Machine{Root: "/", Addresses: addresses}
 	o.cfg.API, o.cfg.Images = &http.Client{Transport: transport}, &http.Client{Transport: transport}
-	o.cfg.End = func(reboot bool) { cancel(ended{reboot}) }
+	o.cfg.End = func(with daemon.Ending) { cancel(ended{with}) }
 	if err := daemon.New(o.cfg).Run(ctx); err != nil && ctx.Err() == nil {
 		return err
 	}
@@ -101,15 +102,15 @@ func (o *options) run(c *cobra.Command) error {
 	if !errors.As(context.Cause(ctx), &asked) {
 		return nil
 	}
-	logger.Info("a conductor has ended the agent's work", zap.Bool("reboot", asked.reboot))
-	if o.power {
-		return switchPower(asked.reboot)
+	logger.Info("a conductor has ended the agent's work", zap.String("ending", string(asked.with)))
+	if o.power && asked.with != daemon.Rescue {
+		return switchPower(asked.with == daemon.Reboot)
 	}
 	return nil
 }
 
 // ended is why the agent ends when a conductor asks for it.
-type ended struct{ reboot bool }
+type ended struct{ with daemon.Ending }
 
 func (ended) Error() string { return "a conductor has ended the agent's work" }
 

@@ -53,8 +53,8 @@ func init() { //nolint:gochecknoinits // the commands refer to the table's users
 		"clean.get_clean_steps": {false, listSteps(agent.CleanFamily)}, "clean.execute_clean_step": {true, executeStep(agent.CleanFamily)},
 		"service.get_service_steps": {false, listSteps(agent.ServiceFamily)}, "service.execute_service_step": {true, executeStep(agent.ServiceFamily)},
 		"standby.sync": {false, nothing}, "standby.get_partition_uuids": {false, partitionUUIDs}, "standby.prepare_image": {true, prepareImage},
-		"standby.power_off": {true, end(false)}, "standby.run_image": {true, end(true)},
-		"image.install_bootloader": {true, installBootloader}, "log.collect_system_logs": {false, collectLogs},
+		"standby.power_off": {true, end(PowerOff)}, "standby.run_image": {true, end(Reboot)},
+		"image.install_bootloader": {true, installBootloader}, "log.collect_system_logs": {false, collectLogs}, "rescue.finalize_rescue": {false, finalizeRescue},
 		"poll.get_hardware_info": {false, hardwareInfo}, "poll.set_node_info": {false, nothing}, "system.lockdown": {false, lockdown},
 	}
 }

@@ -40,10 +40,20 @@ type Config struct {
 	API           *http.Client // for the API
 	Images        *http.Client // for image servers
 	Log           *zap.Logger
-	// End ends the machine's work when a conductor asks for it: power off, or a reboot from the disk. It is called once, after the
-	// answer was sent.
-	End func(reboot bool)
+	RescueDir     string // folder in which the ramdisk finds who may log in to a rescue; "" = the ramdisk lets nobody in
+	// End ends the agent's work when a conductor asks for it. It is called once, after the answer was sent.
+	End func(Ending)
 }
+
+// Ending is what becomes of the machine when the agent has done its work.
+type Ending string
+
+// The endings.
+const (
+	PowerOff Ending = "power off"
+	Reboot   Ending = "reboot" // from the disk
+	Rescue   Ending = "rescue" // it stays on, and is a person's
+)
 
 // Agent is the agent of one boot.
 type Agent struct {

@@ -91,18 +91,18 @@ type running struct {
 	*agent.Client
 	heard agent.Heartbeat
 	disk  string
-	ended chan bool
+	ended chan daemon.Ending
 }
 
 func start(t *testing.T, i *ironic, change func(*daemon.Config)) *running {
 	t.Helper()
-	r := &running{disk: filepath.Join(t.TempDir(), "disk"), ended: make(chan bool, 1)}
+	r := &running{disk: filepath.Join(t.TempDir(), "disk"), ended: make(chan daemon.Ending, 1)}
 	require.NoError(t, os.WriteFile(r.disk, []byte("an earlier tenant"), 0o600))
 	require.NoError(t, os.Truncate(r.disk, 5<<30))
 	cfg := daemon.Config{
 		APIURLs: []string{i.URL}, MACs: []string{"52:54:00:00:00:01", "52:54:00:00:00:02"}, Listen: "127.0.0.1:0", Disks: []string{r.disk},
 		Scratch: t.TempDir(), Version: "1.0", Machine: hardware.Machine{Root: t.TempDir()}, API: http.DefaultClient, Images: http.DefaultClient,
-		Log: zaptest.NewLogger(t, zaptest.Level(zap.ErrorLevel)), End: func(reboot bool) { r.ended <- reboot },
+		Log: zaptest.NewLogger(t, zaptest.Level(zap.ErrorLevel)), End: func(with daemon.Ending) { r.ended <- with },
 	}
 	if change != nil {
 		change(&cfg)
@@ -272,7 +272,7 @@ func TestADeployByAConductorsClient(t *testing.T) {
 
 	_, err = r.Start(t.Context(), agent.PowerOff, nil)
 	require.NoError(t, err)
-	require.False(t, <-r.ended, "it is no reboot")
+	require.Equal(t, daemon.PowerOff, <-r.ended)
 }
 
 func TestWhatAnAgentRefusesHasACause(t *testing.T) {
@@ -329,4 +329,28 @@ func TestErasing(t *testing.T) {
 	disks, err := r.Disks(t.Context())
 	require.NoError(t, err)
 	require.Len(t, disks["disks"], 1)
+}
+
+func TestARescueLeavesThePasswordToTheRamdisk(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "rescue")
+	r := start(t, newIronic(t), func(c *daemon.Config) { c.RescueDir = dir })
+	for _, bad := range []agent.RescueParams{{Password: "plain"}, {Password: "plain", Hashed: true}, {Password: "$6$a:b", Hashed: true}} {
+		_, err := r.Call(t.Context(), agent.FinalizeRescue, bad)
+		require.ErrorContains(t, err, "rescue_password")
+		require.NoDirExists(t, dir)
+	}
+	_, err := r.Call(t.Context(), agent.FinalizeRescue, agent.RescueParams{Password: "$6$salt$hash", Hashed: true, Keys: "ssh-ed25519 AAAA a"})
+	require.NoError(t, err)
+	require.Equal(t, daemon.Rescue, <-r.ended)
+	for name, content := range map[string]string{daemon.RescuePasswordFile: "$6$salt$hash\n", daemon.RescueKeysFile: "ssh-ed25519 AAAA a\n"} {
+		b, err := os.ReadFile(filepath.Join(dir, name))
+		require.NoError(t, err)
+		require.Equal(t, content, string(b))
+	}
+	_, err = r.Status(t.Context())
+	require.Error(t, err, "the machine is the person's")
+
+	nobody := start(t, newIronic(t), nil)
+	_, err = nobody.Call(t.Context(), agent.FinalizeRescue, agent.RescueParams{Password: "$6$salt$hash", Hashed: true})
+	require.ErrorContains(t, err, "no SSH server")
 }

@@ -132,7 +132,7 @@ func (a *Agent) eachDisk(do func(*imagewriter.Target) error) error {
 const answerTime = time.Second
 
 // end ends the machine's work: the kernel has written everything before.
-func end(reboot bool) runner {
+func end(with Ending) runner {
 	return func(ctx context.Context, a *Agent, _ *command, _ json.RawMessage) (any, error) {
 		a.mu.Lock()
 		a.locked = true // nothing else begins
@@ -142,7 +142,7 @@ func end(reboot bool) runner {
 			case <-ctx.Done():
 			case <-time.After(answerTime):
 			}
-			a.End(reboot)
+			a.End(with)
 		}()
 		return nil, nil
 	}

@@ -162,27 +162,26 @@ func (a *Apt) sources(ctx context.Context) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// Depends returns the names of the packages on which the newest version of a package depends, in its order; of
+// Depends returns the names of the packages on which the newest versions of packages depend, in their order; of
 // alternatives the first.
-func (a *Apt) Depends(ctx context.Context, name string) ([]string, error) {
-	out, err := a.run(ctx, programLimit, "apt-cache", "show", "--no-all-versions", name)
+func (a *Apt) Depends(ctx context.Context, packages ...string) ([]string, error) {
+	out, err := a.run(ctx, programLimit, "apt-cache", append([]string{"show", "--no-all-versions"}, packages...)...)
 	if err != nil {
 		return nil, err
 	}
+	var names []string
 	for line := range strings.Lines(string(out)) {
-		value, ok := strings.CutPrefix(line, "Depends:")
+		value, ok := strings.CutPrefix(strings.TrimPrefix(line, "Pre-"), "Depends:")
 		if !ok {
 			continue
 		}
-		var names []string
 		for dep := range strings.SplitSeq(value, ",") {
 			if f := strings.Fields(dep); len(f) > 0 {
 				names = append(names, f[0])
 			}
 		}
-		return names, nil
 	}
-	return nil, nil
+	return names, nil
 }
 
 // Fetch downloads the newest versions of packages which are not there yet. The packages come back in the order of their names.

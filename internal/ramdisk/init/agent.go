@@ -24,14 +24,22 @@ var agentFlags = []struct {
 	{parameter: "ipa-debug", flag: "--log-level=debug", isSwitch: true},
 }
 
-// agentCommand reads the parameters and returns the agent's command line. The state makes an agent that is started again go on
-// as the one before.
+// agentState makes an agent that is started again go on as the one before.
+const agentState = "/run/temper/agent.state"
+
+// agentCommand reads the parameters and returns the agent's command line, or that of the SSH server when the agent has done its work.
 func agentCommand() []string {
+	if rescuing() {
+		return []string{"/init", "rescue"}
+	}
 	b, err := os.ReadFile(parametersFile)
 	if err != nil {
 		say("parameters of the agent: %v", err)
 	}
-	command := []string{agentProgram, "agent", "--power", "--state=/run/temper/agent.state"}
+	command := []string{agentProgram, "agent", "--power", "--state=" + agentState}
+	if canRescue() {
+		command = append(command, "--rescue-dir="+rescueFolder)
+	}
 	if _, err := os.Stat(tokenFile); err == nil {
 		command = append(command, "--token-file="+tokenFile)
 	}

@@ -4,8 +4,8 @@
 // agent running; it knows nothing of Ironic's protocol and never ends.
 //
 // It is four programs in one file: as process 1 it only starts, watches and reaps; "init boot" loads drivers, brings up the
-// network and finds the parameters, so that a fault there ends neither process 1 nor the agent; and called as modprobe it
-// loads what the kernel asks for.
+// network and finds the parameters, so that a fault there ends neither process 1 nor the agent; "init rescue" lets a person log in
+// when the agent has ended for that; and called as modprobe it loads what the kernel asks for.
 package main
 
 import (
@@ -25,6 +25,11 @@ func main() {
 		firstProcess()
 	case len(os.Args) == 2 && os.Args[1] == "boot":
 		if err := boot(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+	case len(os.Args) == 2 && os.Args[1] == "rescue":
+		if err := rescue(); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}

@@ -21,6 +21,7 @@ func main() {
 	flag.StringVar(&c.Out, "out", "bin/ramdisk", "folder for the ramdisk")
 	flag.StringVar(&c.Init, "init", "bin/ramdisk/init", "program that becomes /init")
 	flag.StringVar(&c.Agent, "agent", "bin/ramdisk/temper-agent", "program that becomes /temper, whose command agent is run; none if empty")
+	flag.StringVar(&c.Flavour, "flavour", "", "rescue adds an SSH server, for people to log in during a rescue, and tools for disks and networks")
 	flag.StringVar(&c.Append, "append", "", "parameters to add to the kernel's command line in the ISO and the unified kernel image")
 	flag.Parse()
 	if err := run(ctx, c); err != nil {

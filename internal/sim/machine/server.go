@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.temper.dev/temper/internal/sim/disk"
@@ -43,7 +44,9 @@ type Server struct {
 	Disk    *disk.Disk
 	Faults  faults.Injector
 	Console Console
-	Log     EventLog
+	// SSH is the address that leads to port 22 of a virtual machine; nil = none.
+	SSH atomic.Pointer[string]
+	Log EventLog
 	Journal
 
 	env   *Env

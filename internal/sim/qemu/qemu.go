@@ -160,6 +160,11 @@ func (m *Machines) arguments(s *machine.Server, from machine.Source) ([]string, 
 	if err != nil {
 		return nil, err
 	}
+	ssh, err := freePort()
+	if err != nil {
+		return nil, err
+	}
+	s.SSH.Store(&ssh)
 	args := []string{
 		"-name", s.Name, "-machine", "q35", "-m", fmt.Sprint(memoryMiB), "-smp", "1", "-uuid", s.UUID, "-smbios", "type=1,serial=" + s.Serial,
 		// Never KVM: a machine may have /dev/kvm on which a usual kernel hangs.
@@ -168,7 +173,7 @@ func (m *Machines) arguments(s *machine.Server, from machine.Source) ([]string, 
 		"-chardev", "socket,id=monitor,fd=3", "-mon", "chardev=monitor,mode=control",
 		"-drive", "if=none,id=disk,format=raw,file=" + disk, "-device", fmt.Sprintf("virtio-blk-pci,drive=disk,bootindex=%d", order(from != machine.CD)),
 		// The guest calls the host as 10.0.2.2, and the host calls the agent at callback.
-		"-netdev", "user,id=net,hostfwd=tcp:" + callback + "-:9999", "-device", "e1000e,netdev=net,romfile=,mac=" + s.NICs[0].MAC,
+		"-netdev", "user,id=net,hostfwd=tcp:" + callback + "-:9999,hostfwd=tcp:" + ssh + "-:22", "-device", "e1000e,netdev=net,romfile=,mac=" + s.NICs[0].MAC,
 		"-fw_cfg", "name=opt/dev.temper/parameters,string=temper-advertise=" + callback,
 	}
 	if medium := s.MediaFile(); medium != "" {
