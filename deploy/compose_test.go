@@ -142,6 +142,7 @@ func TestNoPasswordStandsInTheFile(t *testing.T) {
 
 // Every setting is one that the role has, and the role accepts all of them together.
 func TestEveryRoleTakesItsSettings(t *testing.T) {
+	dir, _ := initialised(t)
 	for name, s := range ofTemper(t) {
 		t.Run(name, func(t *testing.T) {
 			make, ok := roles[s.Command[0]]
@@ -150,7 +151,7 @@ func TestEveryRoleTakesItsSettings(t *testing.T) {
 			fs := pflag.NewFlagSet(name, pflag.ContinueOnError)
 			config.Flags(fs, role)
 			require.NoError(t, fs.Parse(s.Command[1:]))
-			settings, err := config.Load(role, fs, withFiles(t, s))
+			settings, err := config.Load(role, fs, withFiles(t, s, dir))
 			require.NoError(t, err)
 			for _, k := range environment(s) {
 				variable, _, _ := strings.Cut(k, "=")
@@ -164,23 +165,27 @@ func TestEveryRoleTakesItsSettings(t *testing.T) {
 	}
 }
 
-// withFiles returns a service's environment with every path under /run/secrets replaced by a file of this machine. Each
-// must be the path of a secret that the service has.
-func withFiles(t *testing.T, s types.ServiceConfig) []string {
+// secretPath is the path of a secret in a container.
+var secretPath = regexp.MustCompile(`/run/secrets/([a-z-]+)`)
+
+// withFiles returns a service's environment with the path of every secret replaced by that of the file which init.sh has made in dir.
+// The service must have the secret.
+func withFiles(t *testing.T, s types.ServiceConfig, dir string) []string {
 	t.Helper()
-	environ := environment(s)
+	environ, secrets := environment(s), project(t).Secrets
+	root, err := filepath.Abs("..")
+	require.NoError(t, err)
 	for i, kv := range environ {
-		k, v, _ := strings.Cut(kv, "=")
-		name, ok := strings.CutPrefix(v, "/run/secrets/")
-		if !ok {
-			continue
-		}
-		require.True(t, slices.ContainsFunc(s.Secrets, func(c types.ServiceSecretConfig) bool {
-			return c.Source == name && c.Target == "" || c.Target == v
-		}), "%s names %s, which is not mounted", k, v)
-		path := filepath.Join(t.TempDir(), name)
-		require.NoError(t, os.WriteFile(path, []byte("{}"), 0o600))
-		environ[i] = k + "=" + path
+		environ[i] = secretPath.ReplaceAllStringFunc(kv, func(path string) string {
+			name := secretPath.FindStringSubmatch(path)[1]
+			require.True(t, slices.ContainsFunc(s.Secrets, func(c types.ServiceSecretConfig) bool {
+				return c.Source == name && c.Target == "" || c.Target == path
+			}), "%s names %s, which is not mounted", kv, path)
+			of, err := filepath.Rel(root, secrets[name].File)
+			require.NoError(t, err)
+			require.FileExists(t, filepath.Join(dir, of))
+			return filepath.Join(dir, of)
+		})
 	}
 	return environ
 }

@@ -1,6 +1,8 @@
 package deploy_test
 
 import (
+	"crypto/x509"
+	"encoding/pem"
 	"fmt"
 	"os"
 	"os/exec"
@@ -35,7 +37,7 @@ func initialised(t *testing.T) (dir string, again func()) {
 	again = func() {
 		t.Helper()
 		cmd := exec.CommandContext(within(t, time.Minute), script)
-		cmd.Env = append(os.Environ(), "PATH="+tools+":"+os.Getenv("PATH"))
+		cmd.Env = append(os.Environ(), "PATH="+tools+":"+os.Getenv("PATH"), "TEMPER_API_NAMES=DNS:temper.example")
 		out, err := cmd.CombinedOutput()
 		require.NoError(t, err, "%s", out)
 	}
@@ -45,7 +47,7 @@ func initialised(t *testing.T) (dir string, again func()) {
 
 func TestInitMakesWhatComposeNeedsAndKeepsIt(t *testing.T) {
 	dir, again := initialised(t)
-	made := []string{".env", ".temper/compose/keyset.json", ".temper/compose/htpasswd", ".temper/compose/admin-password"}
+	made := []string{".env", ".temper/compose/keyset.json", ".temper/compose/htpasswd", ".temper/compose/admin-password", ".temper/compose/tls/ca.key", ".temper/compose/tls/api.key", ".temper/compose/tls/postgres.key"}
 	before := map[string]string{}
 	for _, f := range made {
 		info, err := os.Stat(filepath.Join(dir, f))
@@ -56,6 +58,17 @@ func TestInitMakesWhatComposeNeedsAndKeepsIt(t *testing.T) {
 	again()
 	for _, f := range made {
 		require.Equal(t, before[f], read(t, filepath.Join(dir, f)), f)
+	}
+	authorities := x509.NewCertPool()
+	require.True(t, authorities.AppendCertsFromPEM([]byte(read(t, filepath.Join(dir, ".temper/compose/tls/ca.pem")))))
+	for name, names := range map[string][]string{"postgres": {"postgres"}, "api": {"api", "localhost", "127.0.0.1", "temper.example"}} {
+		block, _ := pem.Decode([]byte(read(t, filepath.Join(dir, ".temper/compose/tls", name+".pem"))))
+		cert, err := x509.ParseCertificate(block.Bytes)
+		require.NoError(t, err)
+		for _, n := range names {
+			_, err = cert.Verify(x509.VerifyOptions{DNSName: n, Roots: authorities})
+			require.NoError(t, err)
+		}
 	}
 
 	values, err := dotenv.Read(filepath.Join(dir, ".env"))

@@ -27,6 +27,9 @@ on which an operation was open, or which owe an undo, go into maintenance: their
 			if _, err := config.Load(r, c.Flags(), os.Environ()); err != nil {
 				return fmt.Errorf("migrate: settings:\n%w", err)
 			}
+			for _, key := range config.Allowed(r) {
+				c.PrintErrln(key + " is set: what this program says crosses the network without TLS")
+			}
 			if err := store.Migrate(c.Context(), r.URL); err != nil {
 				return fmt.Errorf("migrate: %w", err)
 			}

@@ -95,6 +95,9 @@ func (r role) start(c *cobra.Command, environ []string, readyFile string) error 
 		}
 	}
 	logger.Info("this process starts", zap.Any("settings", loggable(settings)))
+	for _, key := range config.Allowed(r.settings) {
+		logger.Warn(key + " is set: what this process says crosses the network without TLS")
+	}
 	p.unready(&api.Missing{Reason: "it is starting", Err: errors.New("starting")})
 	var l net.Listener // nil = it serves no metrics
 	if r.common.MetricsListen != "" {

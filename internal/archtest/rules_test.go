@@ -87,7 +87,7 @@ var rules = []rule{
 	{at: "internal/store", ours: []string{"internal/node", "internal/inventory", "internal/events", "internal/fault", "internal/mask", "internal/admission", "internal/closing", "internal/coverage", "internal/mask", "internal/plan", "internal/secret", "schemas", "internal/share", "internal/text", "internal/webhook"}, never: []string{temporal, gin, gofish}, why: "SQL and nothing else"},
 	{at: "internal/pgserver", never: []string{temporal, gin, gofish}, why: "it starts PostgreSQL and knows nothing of us"},
 	{at: "internal/basicauth", ours: []string{"internal/text"}, never: []string{temporal, pgx, gin, gofish}, why: "who somebody is, whatever they want"},
-	{at: "internal/config", ours: []string{"internal/node", "internal/origin"}, never: []string{pgx, gin, gofish}, why: "settings are read before anything is there"},
+	{at: "internal/config", ours: []string{"internal/node", "internal/origin"}, never: []string{temporal, gin, gofish}, why: "settings are read before anything is there; pgx reads what a database URL means"},
 	{at: "internal/log", ours: []string{"internal/mask"}, never: []string{pgx, gin, gofish}, why: "everything may log"},
 	{at: "internal/metrics", ours: []string{"internal/origin"}, never: []string{temporal, pgx, gin, gofish}, why: "it serves what others count"},
 	{at: "internal/sim", ours: []string{"internal/bmc", "internal/agent", "internal/node", "internal/fault", "internal/origin", "internal/recording", "internal/rootdevice"}, never: []string{temporal, pgx}, why: "a rack knows no operations"},

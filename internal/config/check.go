@@ -103,12 +103,6 @@ func (c Process) check(p *problems) {
 	p.requirePositive(map[string]time.Duration{"shutdown_grace": c.ShutdownGrace})
 }
 
-func requireDatabase(p *problems, url string) {
-	if url == "" {
-		p.refuse("database_url", "want postgres://user:password@host:port/database")
-	}
-}
-
 func (c Database) check(p *problems) {
 	if c.KeysetFile == "" && c.Keyset == "" {
 		p.refuse("keyset_file", "want a file made by temper keyset new, or the keys themselves in keyset")
@@ -118,7 +112,7 @@ func (c Database) check(p *problems) {
 
 // checkWithoutKeys is check for a role that needs no keys.
 func (c Database) checkWithoutKeys(p *problems) {
-	requireDatabase(p, c.URL)
+	p.requireDatabase(c.URL, c.Plain)
 	if c.MaxConns < 2 {
 		p.refuse("database_max_conns", "want at least 2")
 	}
@@ -133,6 +127,9 @@ func (c Database) checkWithoutKeys(p *problems) {
 func (c Temporal) check(p *problems) {
 	if _, _, err := net.SplitHostPort(c.Address); err != nil {
 		p.refuse("temporal_address", "want host:port")
+	} else if c.plain() && !c.Plain {
+		p.refuse("temporal_address", "want temporal_tls_ca, because the connection would cross the network without TLS; "+
+			"temporal_plain allows that, where an internal network protects it")
 	}
 	if c.Namespace == "" {
 		p.refuse("temporal_namespace", "want a name")
@@ -403,7 +400,7 @@ func (r *Compute) check(p *problems) {
 	}
 }
 
-func (r *Migrate) check(p *problems) { requireDatabase(p, r.URL) }
+func (r *Migrate) check(p *problems) { p.requireDatabase(r.URL, r.Plain) }
 
 func (r *Reseal) check(p *problems) { r.Database.check(p) }
 

@@ -42,6 +42,7 @@ func (c Process) TLS() bool { return c.TLSCert != "" }
 // Database says how to reach PostgreSQL, and with which keys secrets are sealed.
 type Database struct {
 	URL        string `key:"database_url" secret:"url" help:"PostgreSQL, as postgres://user:password@host:port/database (required)"`
+	Plain      bool   `key:"database_plain" default:"false" help:"whether the connection to PostgreSQL may cross the network without TLS, where an internal network protects it"`
 	MaxConns   int    `key:"database_max_conns" default:"16" help:"connections that this process may hold"`
 	KeysetFile string `key:"keyset_file" help:"file with the keys that secrets are sealed with (temper keyset new makes one)"`
 	Keyset     string `key:"keyset" secret:"all" help:"the keys themselves, where there is no file for them"`
@@ -56,6 +57,7 @@ type Temporal struct {
 	TLSKey        string `key:"temporal_tls_key" help:"file with the certificate's key, PEM"`
 	TLSCA         string `key:"temporal_tls_ca" help:"file with the authorities that the frontend's certificate is checked with, PEM; also switches TLS on"`
 	TLSServerName string `key:"temporal_tls_server_name" help:"name in the frontend's certificate, where it differs from the address"`
+	Plain         bool   `key:"temporal_plain" default:"false" help:"whether the connection to Temporal may cross the network without TLS, where an internal network protects it"`
 	UIURL         string `key:"temporal_ui_url" help:"Temporal's web UI, for links to an operation's workflow"`
 }
 

@@ -1,8 +1,10 @@
 package config_test
 
 import (
+	"encoding/pem"
 	"errors"
 	"fmt"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -36,7 +38,7 @@ func write(t *testing.T, name, text string) string {
 
 // needed is what has no default.
 func needed() []string {
-	return []string{"TEMPER_DATABASE_URL=postgres://temper:hunter2@db:5432/temper", "TEMPER_KEYSET={}"}
+	return []string{"TEMPER_DATABASE_URL=postgres://temper:hunter2@127.0.0.1:5432/temper", "TEMPER_KEYSET={}"}
 }
 
 func value(t *testing.T, settings []config.Setting, key string) config.Setting {
@@ -267,11 +269,11 @@ func TestAComputeServiceHasTheGuardOfTheAPI(t *testing.T) {
 func TestSecretsAreMasked(t *testing.T) {
 	var role config.Conductor
 	settings, err := load(t, &role, "", []string{
-		"TEMPER_DATABASE_URL=postgres://temper:hunter2@db:5432/temper?sslmode=disable&password=hunter2", "TEMPER_KEYSET=hunter2",
+		"TEMPER_DATABASE_URL=postgres://temper:hunter2@127.0.0.1:5432/temper?sslmode=disable&password=hunter2", "TEMPER_KEYSET=hunter2",
 	})
 	require.NoError(t, err)
-	require.Equal(t, "postgres://temper:hunter2@db:5432/temper?sslmode=disable&password=hunter2", role.Database.URL)
-	require.Equal(t, "postgres://temper:******@db:5432/temper?password=******&sslmode=disable", value(t, settings, "database_url").Value)
+	require.Equal(t, "postgres://temper:hunter2@127.0.0.1:5432/temper?sslmode=disable&password=hunter2", role.Database.URL)
+	require.Equal(t, "postgres://temper:******@127.0.0.1:5432/temper?password=******&sslmode=disable", value(t, settings, "database_url").Value)
 	require.Equal(t, config.Masked, value(t, settings, "keyset").Value)
 	for _, s := range settings {
 		require.NotContains(t, s.Value, "hunter2", s.Key)
@@ -323,4 +325,51 @@ func TestWhenAStepCountsAsDeadlyIsChecked(t *testing.T) {
 		_, err := load(t, &config.Conductor{}, file, needed())
 		require.ErrorContains(t, err, want, file)
 	}
+}
+
+// What operators write into nodes, and the password of the database's user, cross no network in the clear unless a setting says so.
+func TestConnectionsLeaveTheMachineWithTLSOnly(t *testing.T) {
+	ca := write(t, "ca.pem", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: httptestCertificate(t)})))
+	for name, c := range map[string]struct {
+		url, temporal string
+		args          []string
+		refused       string // "" = accepted
+		allowed       []string
+	}{
+		"loopback":                             {url: "127.0.0.1:5432/t?sslmode=disable"},
+		"a socket":                             {url: "/t?host=/run/postgresql"},
+		"TLS if the server can":                {url: "db/t", refused: "database_plain"},
+		"no TLS":                               {url: "db/t?sslmode=disable", refused: "database_plain"},
+		"no TLS, as allowed":                   {url: "db/t?sslmode=disable", args: []string{"--database-plain"}, allowed: []string{"database_plain"}},
+		"a second host without":                {url: "127.0.0.1,db/t?sslmode=disable", refused: "database_plain"},
+		"TLS":                                  {url: "db/t?sslmode=verify-full&sslrootcert=" + ca},
+		"TLS, and the permission is too much":  {url: "db/t?sslmode=verify-full&sslrootcert=" + ca, args: []string{"--database-plain"}},
+		"Temporal without TLS":                 {url: "localhost/t", temporal: "temporal:7233", refused: "temporal_plain"},
+		"Temporal without TLS, as allowed":     {url: "localhost/t", temporal: "temporal:7233", args: []string{"--temporal-plain"}, allowed: []string{"temporal_plain"}},
+		"Temporal with TLS":                    {url: "localhost/t", temporal: "temporal:7233", args: []string{"--temporal-tls-ca=" + ca}},
+		"Temporal on this machine without TLS": {url: "localhost/t", temporal: "[::1]:7233"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			role := &config.Orchestrator{}
+			environ := []string{"TEMPER_DATABASE_URL=postgres://u:pw@" + c.url}
+			if c.temporal != "" {
+				environ = append(environ, "TEMPER_TEMPORAL_ADDRESS="+c.temporal)
+			}
+			_, err := load(t, role, "", environ, c.args...)
+			if c.refused != "" {
+				require.ErrorContains(t, err, c.refused)
+				return
+			}
+			require.NoError(t, err)
+			require.Equal(t, c.allowed, config.Allowed(role))
+		})
+	}
+}
+
+// httptestCertificate is the certificate of a server of package httptest.
+func httptestCertificate(t *testing.T) []byte {
+	t.Helper()
+	s := httptest.NewTLSServer(nil)
+	defer s.Close()
+	return s.Certificate().Raw
 }

@@ -10,7 +10,7 @@ import (
 
 func TestDerivedSettingsWin(t *testing.T) {
 	base := write(t, "base.yaml", "heartbeat_timeout: 9s\nfake: {deploy_delay: 3}\ndatabase_url: postgres://other/x\n")
-	over := map[string]any{"database_url": "postgres://temper:pw@db/temper", "keyset": "{}"}
+	over := map[string]any{"database_url": "postgres://temper:pw@127.0.0.1/temper", "keyset": "{}"}
 	body, err := config.Derive(base, over)
 	require.NoError(t, err)
 
@@ -20,7 +20,7 @@ func TestDerivedSettingsWin(t *testing.T) {
 	}, over)
 	_, err = load(t, &role, string(body), environ)
 	require.NoError(t, err)
-	require.Equal(t, "postgres://temper:pw@db/temper", role.Database.URL, "what was derived comes before the environment")
+	require.Equal(t, "postgres://temper:pw@127.0.0.1/temper", role.Database.URL, "what was derived comes before the environment")
 	require.Equal(t, "9s", role.HeartbeatTimeout.String(), "the file's other settings stay")
 	require.Equal(t, config.Fake{"deploy_delay": "3"}, role.Fake)
 	require.Equal(t, "g", role.Group, "other variables stay")

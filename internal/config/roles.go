@@ -98,7 +98,8 @@ type Compute struct {
 
 // Migrate is the command that brings the tables of PostgreSQL up to date.
 type Migrate struct {
-	URL string `key:"database_url" secret:"url" help:"PostgreSQL, as postgres://user:password@host:port/database (required)"`
+	URL   string `key:"database_url" secret:"url" help:"PostgreSQL, as postgres://user:password@host:port/database (required)"`
+	Plain bool   `key:"database_plain" default:"false" help:"whether the connection to PostgreSQL may cross the network without TLS, where an internal network protects it"`
 }
 
 // Reseal is the command that seals what is secret with the newest key.

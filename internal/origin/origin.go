@@ -20,10 +20,11 @@ const Any = "*"
 // Loopback reports whether only this machine can reach what listens on the address.
 func Loopback(address string) bool {
 	host, _, err := net.SplitHostPort(address)
-	return err == nil && loopbackHost(host)
+	return err == nil && LoopbackHost(host)
 }
 
-func loopbackHost(host string) bool {
+// LoopbackHost reports whether a name or an address is this machine's own, which no other machine reaches. No name server is asked.
+func LoopbackHost(host string) bool {
 	if host = strings.ToLower(host); host == "localhost" || strings.HasSuffix(host, ".localhost") { // RFC 6761: no name server is asked for it
 		return true
 	}
@@ -64,7 +65,7 @@ func (r *Refusal) Error() string { return r.Message }
 // other than GET, HEAD and OPTIONS) that a browser sends for a page of another origin. Clients that are no browsers send
 // neither Origin nor Sec-Fetch-Site, and are let through.
 func (g *Guard) Check(r *http.Request) *Refusal {
-	if host := hostOf(r.Host); g.hosts != nil && host != "" && !loopbackHost(host) && !slices.Contains(g.hosts, host) {
+	if host := hostOf(r.Host); g.hosts != nil && host != "" && !LoopbackHost(host) && !slices.Contains(g.hosts, host) {
 		return &Refusal{http.StatusMisdirectedRequest, fmt.Sprintf(
 			"The Host header names %q, which is not a name of this loopback listener; if it should be, add it to the setting allowed_hosts", shortened(host))}
 	}
