@@ -14,7 +14,7 @@ const (
 )
 
 func newRootCommand() *cobra.Command {
-	root := cli.New(
+	root := cli.New(askBMC,
 		cli.Group{ID: groupRole, Title: "Roles:", Commands: append([]*cobra.Command{
 			newAPICommand(), newOrchestratorCommand(), newConductorCommand(), newComputeCommand(), newRackCommand(), newDevCommand(),
 		}, agentCommands()...)},

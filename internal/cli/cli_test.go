@@ -72,7 +72,7 @@ func newTestRoot() *cobra.Command {
 	conductor, compute := newParent("conductor", "x", ""), newParent("compute", "x", "")
 	conductor.AddCommand(ConductorCommands()...)
 	compute.AddCommand(ComputeCommands()...)
-	return New(Group{ID: "role", Title: "Roles:", Commands: []*cobra.Command{conductor, compute}})
+	return New(nil, Group{ID: "role", Title: "Roles:", Commands: []*cobra.Command{conductor, compute}})
 }
 
 // goldenAPI answers with what an API answered once.

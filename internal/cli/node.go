@@ -15,11 +15,11 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-func newNodeCommand() *cobra.Command {
+func newNodeCommand(ask AskBMC) *cobra.Command {
 	return newGroup("node", "Enrol, provision and show nodes", "  temper node list\n  temper node deploy n1 --help",
 		func(s *session) []*cobra.Command {
 			all := []*cobra.Command{
-				newNodeList(s), newNodeShow(s), newNodeCreate(s), newNodeSet(s), newNodeUnset(s), newNodeDelete(s),
+				newNodeList(s), newNodeShow(s), newNodeCreate(s, ask), newNodeSet(s), newNodeUnset(s), newNodeDelete(s),
 				newNodePower(s), newNodeBootDevice(s), newNodeNMI(s), newNodePassthru(s), newNodeConsole(s), newNodeValidate(s), newNodeMaintenance(s), newNodeHealth(s), newNodeHistory(s), newNodeInventory(s), newNodeTrait(s),
 				newNodeClean(s), newNodeDeploy(s), newNodeRebuild(s), newNodeRescue(s), newNodeWhy(s), newNodeRecover(s), newNodeWaive(s),
 			}

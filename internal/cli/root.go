@@ -18,8 +18,9 @@ type Group struct {
 	Commands  []*cobra.Command
 }
 
-// New returns the command temper: the commands over the API, and then the other groups.
-func New(others ...Group) *cobra.Command {
+// New returns the command temper: the commands over the API, and then the other groups. ask asks the BMCs of nodes that are about to be
+// enrolled.
+func New(ask AskBMC, others ...Group) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "temper",
 		Short:         "Provision bare metal: Ironic's API on durable operations",
@@ -28,7 +29,7 @@ func New(others ...Group) *cobra.Command {
 		Args:          OnlySubcommands,
 		RunE:          ShowHelp,
 	}
-	for _, g := range append([]Group{{groupClient, "Commands over the API:", clientCommands()}}, others...) {
+	for _, g := range append([]Group{{groupClient, "Commands over the API:", clientCommands(ask)}}, others...) {
 		root.AddGroup(&cobra.Group{ID: g.ID, Title: g.Title})
 		for _, c := range g.Commands {
 			c.GroupID = g.ID
@@ -42,8 +43,8 @@ func New(others ...Group) *cobra.Command {
 
 // clientCommands returns the commands over the API. Those about conductors and compute services are subcommands of the
 // roles of these names (ConductorCommands, ComputeCommands).
-func clientCommands() []*cobra.Command {
-	return []*cobra.Command{newNodeCommand(), newChassisCommand(), newPortCommand(), newPortgroupCommand(), newVolumeCommand(), newDeployTemplateCommand(), newRunbookCommand(), newAllocationCommand(), newDriverCommand(), newOperationCommand(), newRingCommand(), newStatusCommand(), newWhyCommand(), newEventsCommand(), newWebhookCommand()}
+func clientCommands(ask AskBMC) []*cobra.Command {
+	return []*cobra.Command{newNodeCommand(ask), newChassisCommand(), newPortCommand(), newPortgroupCommand(), newVolumeCommand(), newDeployTemplateCommand(), newRunbookCommand(), newAllocationCommand(), newDriverCommand(), newOperationCommand(), newRingCommand(), newStatusCommand(), newWhyCommand(), newEventsCommand(), newWebhookCommand()}
 }
 
 // checkUsage makes wrong arguments of a command, and of those below it, errors of usage.

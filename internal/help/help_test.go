@@ -78,7 +78,7 @@ func TestEveryCommandIsOneOfTheCommandLine(t *testing.T) {
 			probe := &cobra.Command{Use: "probe ADDRESS", Args: cobra.ExactArgs(1), Run: func(*cobra.Command, []string) {}}
 			probe.Flags().String("username", "", "")
 			bmc.AddCommand(probe)
-			c, rest, err := cli.New(cli.Group{ID: "roles", Commands: []*cobra.Command{role, orchestrator, bmc}}).Find(words[1:])
+			c, rest, err := cli.New(nil, cli.Group{ID: "roles", Commands: []*cobra.Command{role, orchestrator, bmc}}).Find(words[1:])
 			require.NoError(t, err, words)
 			require.True(t, c.Runnable() && c.HasParent() && (!c.HasSubCommands() || c == role), "%v is no whole command", words)
 			require.NoError(t, c.ParseFlags(rest), words)

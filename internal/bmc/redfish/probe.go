@@ -180,7 +180,7 @@ func (s *session) findMedia(ctx context.Context) bmc.Finding {
 	if d.media().Inserted {
 		words = "holds a medium"
 	}
-	return s.finding("insert virtual media", err, "%s, %s, %s", d.path, how, words)
+	return s.finding(mediaOperation, err, "%s, %s, %s", d.path, how, words)
 }
 
 func (s *session) findInventory(ctx context.Context) bmc.Finding {
