@@ -17,6 +17,8 @@ type Agent interface {
 	GetPartitionUUIDs(ctx context.Context) (agent.PartitionUUIDs, error)
 	// Disks returns the disks of the server, as an inventory has them.
 	Disks(ctx context.Context) (inventory map[string]any, err error)
+	// Logs returns what was logged since the server booted, as one text of at most agent.MaxLogs bytes and a line. It may have secrets in it.
+	Logs(ctx context.Context) (string, error)
 	Close()
 }
 

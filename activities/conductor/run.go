@@ -238,6 +238,7 @@ func (t *task) recordFailure(err error) error {
 	failures := step.Failures
 	retry := t.restartStep(step, se.err, spent) || !spent
 	if !retry {
+		t.keepAgentLog(step, se.err)
 		at := time.Now().UTC()
 		step.State, step.EndedAt, t.op.UsualUntil = node.StepFailed, &at, nil
 	}

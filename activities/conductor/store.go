@@ -38,5 +38,7 @@ type OperationStore interface {
 	BeginBoot(ctx context.Context, operation int64, c node.Claim, m *node.BootMedium) (token string, err error)
 	NodePorts(ctx context.Context, nodeUUID string) ([]node.Port, error)
 	Covering(ctx context.Context, nodeUUID string) ([]node.Host, error)
+	// SaveLog keeps a log of the node, and drops the oldest ones.
+	SaveLog(ctx context.Context, nodeUUID string, l node.Log) error
 	Inventory(ctx context.Context, nodeUUID string) (inventory, plugin map[string]any, err error)
 }

@@ -94,6 +94,8 @@ type ConsoleStore interface {
 	EnableConsole(ctx context.Context, ident string, on bool, user string, allow func(*node.Node) error) error
 	// Console returns what the live holder of the console of the node with this id tells of it; the zero value = there is none.
 	Console(ctx context.Context, id int64) (node.Console, error)
+	// Logs returns the logs of the node with that id, the newest first.
+	Logs(ctx context.Context, nodeID int64) ([]node.Log, error)
 }
 
 // SubscriptionStore knows who waits for events of BMCs.

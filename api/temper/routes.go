@@ -26,6 +26,7 @@ func (s *Server) ownRoutes() []httpd.Route {
 		httpd.Get("/temper/v1/nodes/health", 0, s.listHealth),
 		httpd.Get("/temper/v1/nodes/:node/health", 0, s.getNodeHealth),
 		httpd.Get("/temper/v1/nodes/:node/console", 0, s.getNodeConsole),
+		httpd.Get("/temper/v1/nodes/:node/logs", 0, s.getLogs),
 		httpd.Get("/temper/v1/nodes/:node/history", 0, s.listWholeHistory),
 		httpd.Post("/temper/v1/nodes/:node/operations", 0, s.createOperation),
 		httpd.Get("/temper/v1/nodes/:node/why", 0, s.getWhy),

@@ -159,7 +159,7 @@ func (c *Client) Call(ctx context.Context, name string, params any) (Result, err
 // readOnlyCommands change nothing, so that they may have SlowTimeout: one that arrives late
 // does no harm.
 var readOnlyCommands = map[string]bool{
-	GetDeploySteps: true, GetCleanSteps: true, GetServiceSteps: true, GetPartitionUUIDs: true, GetHardwareInfo: true,
+	GetDeploySteps: true, GetCleanSteps: true, GetServiceSteps: true, GetPartitionUUIDs: true, GetHardwareInfo: true, CollectLogs: true,
 }
 
 func (c *Client) post(ctx context.Context, name string, params any, wait bool) (Result, error) {
@@ -185,7 +185,7 @@ func (c *Client) post(ctx context.Context, name string, params any, wait bool) (
 		}
 	}
 	var r Result
-	if err := c.do(ctx, timeout, name, http.MethodPost, c.commands, query, body, &r); err != nil {
+	if err := c.do(ctx, timeout, name, http.MethodPost, c.commands, query, body, c.limits(name), &r); err != nil {
 		return Result{}, err
 	}
 	if r.Status == Failed || r.Status.VersionsDiffer() {
@@ -199,5 +199,5 @@ func (c *Client) post(ctx context.Context, name string, params any, wait bool) (
 
 func (c *Client) get(ctx context.Context, what, at string, into any) error {
 	query := url.Values{"agent_token": {c.target.Token}}
-	return c.do(ctx, c.settings.RequestTimeout, what, http.MethodGet, at, query, nil, into)
+	return c.do(ctx, c.settings.RequestTimeout, what, http.MethodGet, at, query, nil, c.limits(what), into)
 }

@@ -1,10 +1,14 @@
 package agent_test
 
 import (
+	"archive/tar"
 	"bytes"
+	"compress/gzip"
 	"context"
 	"crypto/tls"
+	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"io"
 	"log"
 	"net"
@@ -394,5 +398,32 @@ func TestOfferedStepsAreBounded(t *testing.T) {
 		_, err := l.client(t).ListSteps(context.Background(), agent.DeployFamily, agent.ListSteps{})
 		require.ErrorContains(t, err, words)
 		require.True(t, fault.Is(err, fault.Refused), err.Error())
+	}
+}
+
+func TestLogsAreUnpackedBoundedAndWithoutTheToken(t *testing.T) {
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	files := tar.NewWriter(z)
+	long := strings.Repeat("an older line\n", 40_000) + "the last line " + token + "\n"
+	for name, content := range map[string]string{"journal": long, "../etc/lsblk": "vda\x00 \xff"} {
+		require.NoError(t, files.WriteHeader(&tar.Header{Name: name, Mode: 0o600, Size: int64(len(content))}))
+		_, err := files.Write([]byte(content))
+		require.NoError(t, err)
+	}
+	require.NoError(t, errors.Join(files.Close(), z.Close()))
+	l := listen(t, raw(200, `{"id":"1","command_status":"SUCCEEDED","command_result":{"system_logs":"`+base64.StdEncoding.EncodeToString(packed.Bytes())+`"}}`))
+	text, err := l.client(t).Logs(t.Context())
+	require.NoError(t, err)
+	require.Contains(t, l.got()[0], "log.collect_system_logs")
+	require.Contains(t, text, "==> journal <==\n")
+	require.Contains(t, text, "the last line ******\n")
+	require.Contains(t, text, "==> ../etc/lsblk <==\nvda \uFFFD\n")
+	require.Less(t, len(text), 300<<10, "of a long file its end is kept")
+	require.NotContains(t, text, token)
+
+	for _, answer := range []string{`{}`, `{"system_logs": "!"}`, `{"system_logs": "aGVsbG8="}`} {
+		_, err := listen(t, raw(200, `{"id":"1","command_status":"SUCCEEDED","command_result":`+answer+`}`)).client(t).Logs(t.Context())
+		require.Error(t, err, answer)
 	}
 }

@@ -26,6 +26,7 @@ const (
 	GetHardwareInfo   = "poll.get_hardware_info"      // sync
 	PowerOff          = "standby.power_off"           // async
 	InstallBootloader = "image.install_bootloader"    // async
+	CollectLogs       = "log.collect_system_logs"     // sync
 	FinalizeRescue    = "rescue.finalize_rescue"      // sync; the agent answers, and then ends
 )
 

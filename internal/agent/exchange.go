@@ -26,7 +26,7 @@ const maxLine = 1024
 // do sends a request and decodes the answer. Its errors do not contain the query, which has
 // the token.
 func (c *Client) do(ctx context.Context, timeout time.Duration, what, method, at string,
-	query url.Values, body []byte, into any,
+	query url.Values, body []byte, limits jsonlimit.Limits, into any,
 ) error {
 	bounded, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
@@ -53,7 +53,7 @@ func (c *Client) do(ctx context.Context, timeout time.Duration, what, method, at
 		}
 		return c.statusError(what, method, resp.StatusCode, answer)
 	}
-	answer, done, err := answers.Read(bounded, resp.Body, c.limits())
+	answer, done, err := answers.Read(bounded, resp.Body, limits)
 	defer done()
 	switch {
 	case jsonlimit.Exceeded(err) != "":

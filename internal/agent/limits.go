@@ -17,7 +17,11 @@ const (
 // Almost all are so small that they don't count.
 var answers = jsonlimit.NewBudget(48<<20, 8<<10, 2)
 
-// limits returns the limits on every answer.
-func (c *Client) limits() jsonlimit.Limits {
-	return jsonlimit.Limits{Bytes: c.settings.MaxBody, Text: maxText, Kept: min(maxKept, c.settings.MaxBody), Elements: maxElements, Depth: 64}
+// limits returns the limits on the answer to a request. That to CollectLogs is one long string.
+func (c *Client) limits(request string) jsonlimit.Limits {
+	text := int64(maxText)
+	if request == CollectLogs {
+		text = maxKept / 2
+	}
+	return jsonlimit.Limits{Bytes: c.settings.MaxBody, Text: text, Kept: min(maxKept, c.settings.MaxBody), Elements: maxElements, Depth: 64}
 }

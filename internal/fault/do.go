@@ -10,6 +10,7 @@ const (
 	ValidateNode   Do = "validate the node"
 	ShowHealth     Do = "show the health of the node"
 	ShowConsole    Do = "show where the console of the node is, and what is wrong with it"
+	ShowLogs       Do = "show what the agent of the node has logged"
 	ShowPorts      Do = "list the ports of the node"
 	ShowInventory  Do = "show how the hardware of the node differs"
 	ChangeState    Do = "change the provision state"

@@ -167,11 +167,11 @@ var ofFailures = []CodeRow{
 		Advise: "The address that the agent called from may belong to another machine by now, or a proxy is in between. Retry, which boots the agent again.",
 	},
 	{
-		Code: AgentRefuses, Kind: Refused, Cause: true, Meaning: "The agent refuses a request, or answers with something that can't be used.",
+		Code: AgentRefuses, Can: []Do{ShowLogs}, Kind: Refused, Cause: true, Meaning: "The agent refuses a request, or answers with something that can't be used.",
 		Advise: "The error has the agent's words. Check that the ramdisk's version fits.", Then: thenRetry,
 	},
 	{
-		Code: AgentCommandFailed, Kind: Refused, Cause: true, Meaning: "A command of the agent failed. The error has the agent's words.",
+		Code: AgentCommandFailed, Can: []Do{ShowLogs}, Kind: Refused, Cause: true, Meaning: "A command of the agent failed. The error has the agent's words.",
 		Advise: "Mend what the error names. If it names a disk or another device, look at the server's hardware log.", Then: thenRetry,
 	},
 	{
@@ -205,7 +205,7 @@ var ofFailures = []CodeRow{
 		Fields: []string{"instance_info/image_disk_format", "instance_info/image_source"},
 	},
 	{
-		Code: ImageWriteFailed, Kind: Refused, Cause: true, Meaning: "The agent could not write the image to the disk.",
+		Code: ImageWriteFailed, Can: []Do{ShowLogs}, Kind: Refused, Cause: true, Meaning: "The agent could not write the image to the disk.",
 		Advise: "Look at the disk and the hardware log: a disk that fails on writing has to be replaced.", Then: thenRetry,
 		Fields: []string{"properties/root_device"},
 	},

@@ -33,6 +33,7 @@ var rows = map[fault.Do]row{
 	fault.ValidateNode: {"node validate {node}", "shows what is missing", http.MethodGet, "/v1/nodes/{node}/validate", nil},
 	fault.ShowHealth:   {"node health {node}", "shows which parts are wrong", http.MethodGet, "/temper/v1/nodes/{node}/health", nil},
 	fault.ShowConsole:  {"node console show {node}", "shows who holds its console, and what is wrong", http.MethodGet, "/temper/v1/nodes/{node}/console", nil},
+	fault.ShowLogs:     {"node logs {node}", "shows what its agent has logged", http.MethodGet, "/temper/v1/nodes/{node}/logs", nil},
 	fault.ShowPorts:    {"port list --node {node}", "shows its MAC addresses", http.MethodGet, "/v1/nodes/{node}/ports", nil},
 	fault.ShowInventory: {
 		"node inventory {node}", "shows its hardware, with the serial number of each disk, what has changed, and how other nodes differ", http.MethodGet, "/temper/v1/nodes/{node}/inventory", nil,

@@ -211,6 +211,19 @@ CREATE TABLE media (
 ) WITH (fillfactor = 70);
 COMMENT ON TABLE media IS 'From which CD the agent of a node boots, where Temper makes the CD while it is read. It ends with the agent of the boot.';
 
+CREATE TABLE node_logs (
+    id           bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    node_id      bigint      NOT NULL REFERENCES nodes (id) ON DELETE CASCADE,
+    operation_id bigint      NOT NULL,
+    kind         text        NOT NULL CHECK (kind IN ('agent')),
+    step         text        NOT NULL,
+    conductor    text        NOT NULL, -- that has collected it
+    at           timestamptz NOT NULL,
+    content      text        NOT NULL  -- at most a MiB
+);
+COMMENT ON TABLE node_logs IS 'What agents wrote in a node''s last operations: the last few.';
+CREATE INDEX node_logs_by_node ON node_logs (node_id, kind, id);
+
 CREATE TABLE bmc_requests (
     node_id       bigint      PRIMARY KEY REFERENCES nodes (id) ON DELETE CASCADE,
     name          text        NOT NULL DEFAULT '', -- bmc.Request.Name: what it asks for

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"maps"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -60,7 +61,11 @@ func TestAnImageThatIsNoGoodFailsTheDeployAndNothingElse(t *testing.T) {
 			}
 			n.patch("instance_info", info)
 			n.spoil(c.faults...)
-			n.deployFailed(n.provision("active", nil), c.words...)
+			deploy := n.provision("active", nil)
+			n.deployFailed(deploy, c.words...)
+			if c.refused == "" {
+				n.logged(deploy, "deploy.write_image", "execute_deploy_step")
+			}
 			sv := n.hardware()
 			require.Empty(t, sv.DiskSHA256, "what does not check is no image")
 			require.Equal(t, []string{"On Off->On", "ForceOff On->Off"}, effects(sv.Actions))
@@ -207,4 +212,24 @@ func (n *node) written() map[string]any {
 	require.True(n.t, ok, "driver_internal_info is an object")
 	delete(internal, "temper_power_read_at")
 	return shown
+}
+
+// logged looks that the newest log of n is the agent's, of the step of an operation, and has the words.
+func (n *node) logged(operation, step string, words ...string) {
+	n.t.Helper()
+	var answer struct {
+		Logs []struct {
+			Operation int64
+			Kind      string
+			Step      string
+			Content   string
+		}
+	}
+	require.NoError(n.t, n.s.read("/temper/v1/nodes/"+n.uuid+"/logs", &answer))
+	require.NotEmpty(n.t, answer.Logs)
+	newest := answer.Logs[0]
+	require.Equal(n.t, []string{operation, "agent", step}, []string{strconv.FormatInt(newest.Operation, 10), newest.Kind, newest.Step})
+	for _, w := range words {
+		require.Contains(n.t, newest.Content, w)
+	}
 }

@@ -1,0 +1,26 @@
+package client
+
+import (
+	"context"
+	"net/http"
+	"time"
+)
+
+// Log is something that was written while an operation ran.
+type Log struct {
+	Operation int64     `json:"operation"`
+	Kind      string    `json:"kind"` // agent
+	Step      string    `json:"step"` // that failed
+	Conductor string    `json:"conductor"`
+	At        time.Time `json:"at"`
+	Content   string    `json:"content"`
+}
+
+// Logs returns the logs of a node, the newest first.
+func (c *Client) Logs(ctx context.Context, ident string) ([]Log, error) {
+	var out struct {
+		Logs []Log `json:"logs"`
+	}
+	_, err := c.do(ctx, request{method: http.MethodGet, path: "/temper/v1/nodes/" + segment(ident) + "/logs"}, &out)
+	return out.Logs, err
+}
