@@ -237,12 +237,17 @@ func runAgentStep(ctx context.Context, t *task, step *node.Step) (outcome, error
 		return 0, err
 	}
 	o := agent.Order{Command: f.Execute(), Interface: step.Interface, Step: step.Step}
-	_, reached, err := t.runCommand(ctx, step, o, run)
+	res, reached, err := t.runCommand(ctx, step, o, run)
 	switch {
 	case err != nil:
 		return 0, err
 	case !reached:
 		return endAsked, nil
+	}
+	for _, e := range res.Erasures() {
+		t.addNews(node.TimelineErased, step, e.Words())
+	}
+	switch {
 	case t.rebootRequested(step):
 		return t.afterReboot(ctx, step)
 	}

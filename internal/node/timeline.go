@@ -12,11 +12,12 @@ import (
 // TimelineWhat is what an entry of an operation's timeline is about.
 type TimelineWhat string
 
-// What entries are about. Conductors add the first four to what they save (News); the others follow from what changes in an
+// What entries are about. Conductors add the first five to what they save (News); the others follow from what changes in an
 // operation (Operation.Tell) and from who takes it (Operation.Take).
 const (
 	TimelineBoot     TimelineWhat = "boot"        // the agent was booted
 	TimelineMedium   TimelineWhat = "medium read" // the server had read the medium of its agent; Words is how much of it
+	TimelineErased   TimelineWhat = "erased"      // a disk was; Words is which one, how, and whether that was verified
 	TimelineFailed   TimelineWhat = "failed"      // an attempt at a step failed; Words is the error
 	TimelineNoAnswer TimelineWhat = "no answer"   // the hardware did not answer this conductor; another one tries
 
@@ -83,6 +84,8 @@ func (e TimelineEntry) Text() string {
 		return "the ramdisk agent was booted"
 	case TimelineMedium:
 		return "the server had read " + e.Words
+	case TimelineErased:
+		return text.Clause(e.Words)
 	case TimelineFailed:
 		return with("an attempt at step " + e.Step + " failed")
 	case TimelineNoAnswer:

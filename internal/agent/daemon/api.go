@@ -19,6 +19,7 @@ import (
 
 	"github.com/cenkalti/backoff/v5"
 	"go.uber.org/zap"
+	"golang.org/x/sys/unix"
 
 	"go.temper.dev/temper/internal/agent"
 	"go.temper.dev/temper/internal/jsonvalue"
@@ -94,9 +95,17 @@ func (p *pauses) NextBackOff() time.Duration {
 
 func (p *pauses) Reset() { p.attempt = 0 }
 
-// forever repeats f until it succeeds or ctx ends.
+// forever repeats f until it succeeds or ctx ends. While this machine has no address yet, it is repeated each second: that costs
+// nobody anything.
 func forever[T any](ctx context.Context, f func() (T, error)) (T, error) {
-	return backoff.Retry(ctx, f, backoff.WithBackOff(&pauses{}), backoff.WithMaxElapsedTime(0), backoff.WithMaxTries(0))
+	try := func() (T, error) {
+		v, err := f()
+		if errors.Is(err, unix.ENETUNREACH) {
+			err = backoff.RetryAfter(1)
+		}
+		return v, err
+	}
+	return backoff.Retry(ctx, try, backoff.WithBackOff(&pauses{}), backoff.WithMaxElapsedTime(0), backoff.WithMaxTries(0))
 }
 
 // lookUp finds the agent's node, however long that takes.

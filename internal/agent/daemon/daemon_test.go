@@ -313,18 +313,24 @@ func TestErasing(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "erase_devices_metadata", steps.CleanSteps["TemperHardwareManager"][0].Step)
 	for _, name := range []string{"erase_devices_metadata", "erase_devices"} {
-		require.NoError(t, os.WriteFile(r.disk, []byte("an earlier tenant"), 0o600))
-		require.NoError(t, os.Truncate(r.disk, 5<<30))
+		const size = 70<<20 + 512
+		require.NoError(t, os.WriteFile(r.disk, bytes.Repeat([]byte{0xff}, size), 0o600))
 		begun, err := r.Start(t.Context(), agent.ExecuteCleanStep, agent.RunStep{Step: agent.Step{Step: name, Interface: "deploy"}})
 		require.NoError(t, err)
-		require.Equal(t, agent.Succeeded, r.finish(t, begun.ID).Status)
-		first := make([]byte, 17)
-		f, err := os.Open(r.disk)
+		done := r.finish(t, begun.ID)
+		require.Equal(t, agent.Succeeded, done.Status)
+		content, err := os.ReadFile(r.disk)
 		require.NoError(t, err)
-		_, err = f.ReadAt(first, 0)
-		require.NoError(t, err)
-		require.NoError(t, f.Close())
-		require.Equal(t, make([]byte, 17), first, name)
+		require.Len(t, content, size)
+		require.Zero(t, bytes.Count(content[:1<<20], []byte{0xff}), name)
+		if name == "erase_devices_metadata" {
+			require.Equal(t, byte(0xff), content[size/2])
+			require.Empty(t, done.Erasures(), "signatures that were wiped are no erasure")
+			continue
+		}
+		require.Zero(t, bytes.Count(content, []byte{0xff}))
+		require.Len(t, done.Erasures(), 1)
+		require.Regexp(t, `disk was overwritten with zeros: 73.4 MB in .*, verified at 64 places$`, done.Erasures()[0].Words())
 	}
 	disks, err := r.Disks(t.Context())
 	require.NoError(t, err)

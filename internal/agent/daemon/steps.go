@@ -11,6 +11,7 @@ import (
 	"go.temper.dev/temper/internal/agent/failure"
 	"go.temper.dev/temper/internal/agent/imagewriter"
 	"go.temper.dev/temper/internal/jsonvalue"
+	"go.temper.dev/temper/internal/rootdevice"
 )
 
 // manager is the hardware manager that offers the steps. Its version is raised when steps change, so that a conductor that has listed
@@ -89,25 +90,35 @@ func writeImage(ctx context.Context, a *Agent, c *command, args json.RawMessage)
 
 // eraseMetadata takes the signatures off every disk that is not in use.
 func eraseMetadata(_ context.Context, a *Agent, _ *command, _ json.RawMessage) (any, error) {
-	return nil, a.eachDisk(func(d *imagewriter.Target) error { return d.Wipe() })
+	return nil, a.eachDisk(func(_ rootdevice.Disk, d *imagewriter.Target) error { return d.Wipe() })
 }
 
-// eraseDevices makes every disk read as zeros.
+// eraseDevices overwrites every disk. Its result is the evidence.
 func eraseDevices(ctx context.Context, a *Agent, c *command, _ json.RawMessage) (any, error) {
 	total, done := int64(0), int64(0)
 	for _, d := range a.candidates() {
 		total += d.Size
 	}
-	return nil, a.eachDisk(func(d *imagewriter.Target) error {
-		before := done
-		return d.Erase(ctx, func(n int64) {
+	var erased []agent.Erasure
+	err := a.eachDisk(func(disk rootdevice.Disk, d *imagewriter.Target) error {
+		before, began := done, time.Now()
+		err := d.Overwrite(ctx, func(n int64) {
 			done = before + n
 			a.tell(c, agent.Progress{Fraction: min(1, float64(done)/float64(max(1, total))), Bytes: done})
 		})
+		if err != nil {
+			return err
+		}
+		erased = append(erased, agent.Erasure{
+			Disk: agent.Text(disk.Name), Serial: agent.Text(disk.Facts["serial"]), Method: agent.Overwritten, Bytes: agent.Number(d.Size()),
+			Seconds: agent.Number(time.Since(began).Seconds()), Samples: imagewriter.Samples,
+		})
+		return nil
 	})
+	return erased, err
 }
 
-func (a *Agent) eachDisk(do func(*imagewriter.Target) error) error {
+func (a *Agent) eachDisk(do func(rootdevice.Disk, *imagewriter.Target) error) error {
 	disks := a.candidates()
 	if len(disks) == 0 {
 		return failure.NoDevice("there is no disk to erase")
@@ -117,12 +128,12 @@ func (a *Agent) eachDisk(do func(*imagewriter.Target) error) error {
 		if err != nil {
 			return failure.Execution("%s", err)
 		}
-		err = do(t)
+		err = do(d, t)
 		if closing := t.Close(); err == nil {
 			err = closing
 		}
 		if err != nil {
-			return failure.Execution("erase %s: %s", d.Name, err)
+			return failure.Execution("%s is not erased: %s", d.Name, err)
 		}
 	}
 	return nil

@@ -4,7 +4,6 @@ package imagewriter
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -101,21 +100,6 @@ func (t *Target) settle() error {
 		_ = unix.IoctlSetInt(int(t.f.Fd()), unix.BLKFLSBUF, 0)
 	}
 	_ = unix.Fadvise(int(t.f.Fd()), 0, 0, unix.FADV_DONTNEED) // advice; without it the page cache may answer
-	return nil
-}
-
-// Erase makes the whole disk read as zeros. told is called with how many bytes already do.
-func (t *Target) Erase(ctx context.Context, told func(n int64)) error {
-	const part = 256 * mib
-	for at := int64(0); at < t.size; at += part {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		if err := t.zero(at, part); err != nil {
-			return err
-		}
-		told(min(at+part, t.size))
-	}
 	return nil
 }
 
