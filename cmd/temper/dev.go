@@ -60,7 +60,10 @@ func greet(out io.Writer, r *config.Dev, i devfile.Info) {
 	if !dev.HasRack(r.Drivers) {
 		node = "fake-0001"
 	}
-	images := i.RackURL + "/images/"
+	image := i.RackURL + "/images/disk.raw --checksum " + i.RackURL + "/images/SHA256SUMS"
+	if r.Machines == config.MachinesQEMU {
+		image = "URL-OF-AN-IMAGE --checksum DIGEST --ssh-key ~/.ssh/id_ed25519.pub"
+	}
 	lines := []string{
 		"",
 		"Temper runs until Ctrl-C; started again it goes on.",
@@ -79,7 +82,7 @@ func greet(out io.Writer, r *config.Dev, i devfile.Info) {
 		lines = append(lines,
 			"  "+program+" node manage "+node+" --watch",
 			"  "+program+" node provide "+node+" --watch",
-			"  "+program+" node deploy "+node+" --image "+images+"disk.raw --checksum "+images+"SHA256SUMS --watch",
+			"  "+program+" node deploy "+node+" --image "+image+" --watch",
 			"  "+program+" node undeploy "+node+" --watch",
 		)
 	}

@@ -430,6 +430,10 @@ func (r *Dev) check(p *problems) {
 			p.refuse("dev_groups", "want names of letters, digits, dots, dashes and underscores")
 		}
 	}
+	if r.Machines == MachinesQEMU && r.Ramdisk == "" {
+		p.refuse("ramdisk", "want the ISO that make ramdisk builds, because rack_machines is qemu: virtual machines boot nothing else")
+	}
 	p.requireNotNegative("rack_bmc_latency", r.BMCLatency)
+	p.requireFile("ramdisk", r.Ramdisk)
 	p.requireFile("keyset_file", r.KeysetFile)
 }

@@ -78,7 +78,7 @@ type Rack struct {
 	IPMI       bool          `key:"rack_ipmi" flag:"ipmi" default:"true" help:"whether each BMC speaks IPMI, too, at a UDP port of its own"`
 	PerServer  bool          `key:"rack_address_per_server" flag:"address-per-server" default:"false" help:"whether each BMC has a loopback address of its own instead of a path"`
 	Machines   string        `key:"rack_machines" flag:"machines" default:"simulated" help:"what the servers are: simulated, or qemu, virtual machines that really boot what their BMCs insert"`
-	Firmware   string        `key:"rack_firmware" flag:"firmware" default:"uefi" help:"of virtual machines: uefi or bios"`
+	Firmware   string        `key:"rack_firmware" flag:"firmware" default:"uefi" help:"of virtual machines: uefi, uefi-secure or bios"`
 	APIURL     string        `key:"api_url" help:"the API that the agents on its servers call (required)"`
 	Data       string        `key:"rack_data" flag:"data" help:"folder of the servers' disks and states; empty is a temporary one"`
 }
@@ -119,8 +119,13 @@ type Dev struct {
 	BMCLatency time.Duration `key:"rack_bmc_latency" flag:"bmc-latency" default:"0s" help:"pause before every answer of a BMC"`
 	Personas   []string      `key:"rack_personas" flag:"persona" help:"machines that the rack's servers are, in turn (docs/hardware.md has the names), or files of recordings; all is every one, none is generic"`
 	Seed       int64         `key:"rack_seed" flag:"seed" default:"1" help:"what the rack's randomness starts from"`
+	Machines   string        `key:"rack_machines" flag:"machines" default:"simulated" help:"what the rack's servers are: simulated, or qemu, virtual machines that really boot, which need the setting ramdisk"`
+	Firmware   string        `key:"rack_firmware" flag:"firmware" default:"uefi" help:"of virtual machines: uefi, uefi-secure or bios"`
 	Enroll     bool          `key:"dev_enroll" flag:"enroll" default:"true" help:"whether the nodes are enrolled"`
 	Ramdisk    string        `key:"ramdisk" help:"file of the ISO that make ramdisk builds, from which the nodes boot their agent; empty is an image of the rack"`
 	Computes   int           `key:"dev_computes" flag:"computes" default:"0" help:"how many compute services run"`
 	Restart    bool          `key:"dev_restart" flag:"restart" default:"false" help:"whether a process that died is started again"`
 }
+
+// MachinesQEMU is the value of rack_machines for virtual machines.
+const MachinesQEMU = "qemu"

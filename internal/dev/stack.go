@@ -222,6 +222,10 @@ func (s *Stack) api(ctx context.Context) error {
 	if s.o.Ramdisk != "" {
 		s.override(map[string]any{"ramdisk": s.o.Ramdisk})
 	}
+	if s.o.Machines == config.MachinesQEMU {
+		// Beside other work the emulated timer may seem not to work.
+		s.override(map[string]any{"allowed_hosts": []string{hostOfGuests}, "kernel_append_params": "no_timer_check"})
+	}
 	if err := s.writeSettings(); err != nil {
 		return err
 	}
@@ -230,7 +234,7 @@ func (s *Stack) api(ctx context.Context) error {
 		if s.o.Ramdisk == "" {
 			return []string{"--listen", listen}
 		}
-		return []string{"--listen", listen, "--media-url", "http://" + listen}
+		return []string{"--listen", listen, "--media-url", "http://" + listen, "--agent-url", s.agentURL(listen)}
 	}, func(i *devfile.Info, r devfile.Ready) { i.APIURL = r.URL })
 	if err := s.sup.Start(ctx, spec); err != nil {
 		return err
@@ -238,9 +242,20 @@ func (s *Stack) api(ctx context.Context) error {
 	api := s.snapshot().APIURL
 	s.override(map[string]any{"api_url": api})
 	if s.o.Ramdisk != "" {
-		s.override(map[string]any{"media_url": api})
+		s.override(map[string]any{"media_url": api, "agent_url": s.agentURL(hostOf(api))})
 	}
 	return s.writeSettings()
+}
+
+// hostOfGuests is this machine, as its virtual machines see it behind QEMU's own network.
+const hostOfGuests = "10.0.2.2"
+
+// agentURL is where the servers of the rack reach an API that listens at an address.
+func (s *Stack) agentURL(listen string) string {
+	if _, port, err := net.SplitHostPort(listen); err == nil && s.o.Machines == config.MachinesQEMU {
+		listen = net.JoinHostPort(hostOfGuests, port)
+	}
+	return "http://" + listen
 }
 
 // workers starts the rack, the orchestrator, the conductors and the compute services.
@@ -249,7 +264,7 @@ func (s *Stack) workers(ctx context.Context) error {
 		return []string{
 			"--listen", s.dir.listen("rack", "127.0.0.1:0"), "--servers", strconv.Itoa(onRack(s.share())),
 			"--seed", strconv.FormatInt(s.o.Seed, 10), "--bmc-latency", s.o.BMCLatency.String(), "--data", s.dir.in("rack"),
-			"--persona", strings.Join(s.o.Personas, ","),
+			"--persona", strings.Join(s.o.Personas, ","), "--machines", s.o.Machines, "--firmware", s.o.Firmware,
 		}
 	}, func(i *devfile.Info, r devfile.Ready) { i.RackURL = r.URL })
 	specs := []Spec{rack, s.role("orchestrator", "orchestrator", stageOrchestrator, nil, nil)}

@@ -31,9 +31,11 @@ type Config struct {
 	APIURL       string // the API that the agents call; may be set later with SetAPIURL: agents wait for it
 
 	// Machines is what the servers are: simulated (the default), or qemu, virtual machines of QEMU, which really boot. Firmware is
-	// theirs: uefi (the default) or bios.
+	// theirs: uefi (the default), uefi-secure, which boots only what Microsoft or Debian has signed, or bios. NVMe is that their disk is
+	// one, and no virtual one.
 	Machines string
 	Firmware string
+	NVMe     bool
 
 	// DataDir is the folder of disks, states and certificates. A rack that is started
 	// again with it continues as if the servers had run on. If it is empty, the rack uses
@@ -101,7 +103,9 @@ const (
 	Simulated = "simulated"
 	QEMU      = "qemu"
 	UEFI      = "uefi"
-	BIOS      = "bios"
+	// UEFISecure is UEFI with Secure Boot on, and the keys of Microsoft.
+	UEFISecure = "uefi-secure"
+	BIOS       = "bios"
 )
 
 func (c Config) validate() error {
@@ -126,8 +130,8 @@ func (c Config) validate() error {
 	if !slices.Contains([]string{"", Simulated, QEMU}, c.Machines) {
 		errs = append(errs, fmt.Errorf("machines are %q, want %s or %s", c.Machines, Simulated, QEMU))
 	}
-	if !slices.Contains([]string{"", UEFI, BIOS}, c.Firmware) {
-		errs = append(errs, fmt.Errorf("firmware is %q, want %s or %s", c.Firmware, UEFI, BIOS))
+	if !slices.Contains([]string{"", UEFI, UEFISecure, BIOS}, c.Firmware) {
+		errs = append(errs, fmt.Errorf("firmware is %q, want %s, %s or %s", c.Firmware, UEFI, UEFISecure, BIOS))
 	}
 	if _, err := redfish.FindPersonas(c.Personas); err != nil {
 		errs = append(errs, err)

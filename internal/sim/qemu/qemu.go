@@ -23,7 +23,10 @@ type Config struct {
 	Dir string // of their disks and of what their firmware keeps
 	// BIOS is that they have a BIOS (SeaBIOS) and not UEFI (OVMF).
 	BIOS bool
-	Log  *zap.Logger
+	// Secure is that UEFI boots only what Microsoft or Debian has signed (Secure Boot).
+	Secure bool
+	NVMe   bool // the disk is one; else it is virtio's
+	Log    *zap.Logger
 }
 
 // Machines are the machines of a rack. They are machine.Computer.
@@ -36,6 +39,9 @@ type Machines struct {
 const (
 	ovmfCode = "/usr/share/OVMF/OVMF_CODE_4M.fd"
 	ovmfVars = "/usr/share/OVMF/OVMF_VARS_4M.fd"
+	// With the keys of Microsoft, and code that checks signatures with them.
+	ovmfSecureCode = "/usr/share/OVMF/OVMF_CODE_4M.secboot.fd"
+	ovmfSecureVars = "/usr/share/OVMF/OVMF_VARS_4M.ms.fd"
 )
 
 // What a machine has. The agent needs 384 MiB, and a disk of more than 4 GiB.
@@ -65,16 +71,20 @@ func New(c Config) (*Machines, error) {
 func (m *Machines) Fit(h *machine.Hardware) {
 	h.CPUs = []machine.CPU{{Model: "QEMU TCG CPU", Cores: 1, Threads: 1, MHz: 2000}}
 	h.DIMMs = []machine.DIMM{{Slot: h.DIMMs[0].Slot, MiB: memoryMiB, Serial: h.DIMMs[0].Serial}}
-	h.Drives = []machine.Drive{{Name: "vda", Model: "QEMU virtio", Serial: h.Drives[0].Serial, Bytes: diskBytes}}
+	disk := machine.Drive{Name: "vda", Model: "QEMU virtio"}
+	if m.NVMe {
+		disk = machine.Drive{Name: "nvme0n1", Model: "QEMU NVMe Ctrl"}
+	}
+	h.Drives = []machine.Drive{{Name: disk.Name, Model: disk.Model, Serial: h.Drives[0].Serial, Bytes: diskBytes}}
 	h.NICs, h.GPUs = h.NICs[:1], nil
 }
 
-// Firmware describes the firmware of all machines. Secure Boot is off.
+// Firmware describes the firmware of all machines.
 func (m *Machines) Firmware() machine.Firmware {
 	if m.BIOS {
 		return machine.Firmware{Mode: "Legacy"}
 	}
-	return machine.Firmware{Mode: "UEFI"}
+	return machine.Firmware{Mode: "UEFI", SecureBoot: m.Secure}
 }
 
 // Disk returns the file with the disk of the server of that name. It is there once the server was switched on.
@@ -171,7 +181,9 @@ func (m *Machines) arguments(s *machine.Server, from machine.Source) ([]string, 
 		"-accel", "tcg,thread=multi", "-cpu", "max", "-device", "virtio-rng-pci",
 		"-nodefaults", "-no-reboot", "-display", "none", "-vga", "std", "-serial", "stdio",
 		"-chardev", "socket,id=monitor,fd=3", "-mon", "chardev=monitor,mode=control",
-		"-drive", "if=none,id=disk,format=raw,file=" + disk, "-device", fmt.Sprintf("virtio-blk-pci,drive=disk,bootindex=%d", order(from != machine.CD)),
+		// A guest that asks to forget something is not heard, so that what it erases it has to write. Zeros that it writes take no room.
+		"-drive", "if=none,id=disk,format=raw,discard=unmap,detect-zeroes=unmap,file=" + disk,
+		"-device", fmt.Sprintf("%s,drive=disk,bootindex=%d", m.disk(s), order(from != machine.CD)),
 		// The guest calls the host as 10.0.2.2, and the host calls the agent at callback.
 		"-netdev", "user,id=net,hostfwd=tcp:" + callback + "-:9999,hostfwd=tcp:" + ssh + "-:22", "-device", "e1000e,netdev=net,romfile=,mac=" + s.NICs[0].MAC,
 		"-fw_cfg", "name=opt/dev.temper/parameters,string=temper-advertise=" + callback,
@@ -183,10 +195,24 @@ func (m *Machines) arguments(s *machine.Server, from machine.Source) ([]string, 
 		return args, nil
 	}
 	vars := filepath.Join(m.Dir, s.Name+".vars")
-	if err := copyOnce(ovmfVars, vars); err != nil {
+	code, first := ovmfCode, ovmfVars
+	if m.Secure {
+		code, first = ovmfSecureCode, ovmfSecureVars
+		// The variables are written in system management mode only, as the code wants it.
+		args = append(args, "-machine", "smm=on", "-global", "driver=cfi.pflash01,property=secure,value=on", "-global", "ICH9-LPC.disable_s3=1")
+	}
+	if err := copyOnce(first, vars); err != nil {
 		return nil, err
 	}
-	return append(args, "-drive", "if=pflash,unit=0,format=raw,readonly=on,file="+ovmfCode, "-drive", "if=pflash,unit=1,format=raw,file="+vars), nil
+	return append(args, "-drive", "if=pflash,unit=0,format=raw,readonly=on,file="+code, "-drive", "if=pflash,unit=1,format=raw,file="+vars), nil
+}
+
+// disk is the device of the disk.
+func (m *Machines) disk(s *machine.Server) string {
+	if m.NVMe {
+		return "nvme,serial=" + s.Drives[0].Serial
+	}
+	return "virtio-blk-pci,discard=off,write-zeroes=off,serial=" + s.Drives[0].Serial
 }
 
 // order is the place among what is booted.
