@@ -122,7 +122,8 @@ soak: build ## kill processes at random while operations run on a faulty rack, a
 
 .PHONY: vm
 vm: build ## deploy virtual machines in more ways than make test; needs what make test installs
-	TEMPER_TEST_REQUIRE=1 TEMPER_TEST_VM=1 TEMPER_TEST_PROGRAMS=$(CURDIR)/bin go test ./test/system -count 1 -timeout 15m -run 'VirtualMachine|DeployedSystem' $(TEST_FLAGS)
+	@command -v qemu-img >/dev/null || [ "$$(id -u)" != 0 ] || { apt-get update && apt-get install --yes --no-install-recommends qemu-utils; }
+	TEMPER_TEST_REQUIRE=1 TEMPER_TEST_VM=1 TEMPER_TEST_PROGRAMS=$(CURDIR)/bin go test ./test/system -count 1 -timeout 15m -run 'VirtualMachine|DeployedSystem|SecurelyBooted|EarlierTenant' $(TEST_FLAGS)
 
 .PHONY: ramdisk
 ramdisk: ## build a ramdisk from Debian's packages, as an ISO and more, in bin/ramdisk; needs apt, but not root. FLAVOUR=rescue adds SSH and tools

@@ -21,6 +21,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"go.temper.dev/temper/internal/dev"
 	"go.temper.dev/temper/internal/ramdisk"
 	"go.temper.dev/temper/internal/sim"
 	"go.temper.dev/temper/internal/testenv"
@@ -127,7 +128,8 @@ func served(t *testing.T, content []byte) string {
 // vm is a node that is a virtual machine.
 type vm struct {
 	*node
-	dir string // of its files
+	dir        string // of its files
+	conductors map[string]*dev.Running
 }
 
 // prints waits until the machine has printed the lines on its serial port in this boot.
@@ -163,12 +165,14 @@ func virtual(t *testing.T, name, iso string, c sim.Config, env ...string) *vm {
 	api := s.role(t, "api", name+"-api", []string{"TEMPER_RAMDISK=" + iso, "TEMPER_ALLOWED_HOSTS=" + host}, "--listen", "127.0.0.1:0")
 	env = append(env, "TEMPER_MEDIA_URL="+api.URL(), "TEMPER_AGENT_URL="+strings.Replace(api.URL(), "127.0.0.1", host, 1),
 		"TEMPER_DEPLOY_CALLBACK_TIMEOUT=10m", "TEMPER_POWER_TIMEOUT=1m", "TEMPER_BOOT_TIMEOUT=5m")
-	s.conductor(t, name, name+"-1", env...)
-	s.conductor(t, name, name+"-2", env...)
+	conductors := map[string]*dev.Running{}
+	for _, c := range []string{name + "-1", name + "-2"} {
+		conductors[c] = s.conductor(t, name, c, env...)
+	}
 	c.Servers, c.Machines, c.DataDir = 1, sim.QEMU, t.TempDir()
 	n := available(t, s, ownRack(t, s.APIURL, c)).withoutISO()
 	n.patch("conductor_group", name)
-	return &vm{node: n, dir: c.DataDir}
+	return &vm{node: n, dir: c.DataDir, conductors: conductors}
 }
 
 // diskImage makes a disk's content the image of n.
