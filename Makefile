@@ -34,7 +34,7 @@ temporal-dev:
 	go build -C deploy/temporal-dev -tags $(TEMPORAL_TAGS) -ldflags="-s -w" -o ../../bin/temporal-dev .
 
 .PHONY: release
-release: ## make a tarball for Linux on amd64 and one on arm64, which need no Go, in bin/release
+release: ## make a tarball for Linux on amd64 and one on arm64, which need no Go, and the ramdisk, in bin/release
 	@RELEASE='$(RELEASE)' VERSION='$(VERSION)' ARCHITECTURES='$(ARCHITECTURES)' TEMPORAL_TAGS='$(TEMPORAL_TAGS)' deploy/release.sh
 
 .PHONY: demo

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Makes a tarball for each architecture, with static programs that need no Go, and SHA256SUMS. `make release` calls it. The same commit
-# and the same Go make the same bytes, whatever the folder, the user and the time.
+# Makes a tarball for each architecture, with static programs that need no Go, one of each flavour of the ramdisk, which is for servers
+# with amd64, and SHA256SUMS. `make release` calls it. The same commit, the same Go and the same packages of Debian make the same bytes,
+# whatever the folder, the user and the time.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -23,5 +24,21 @@ for arch in $ARCHITECTURES; do
 	"${tar[@]}" -C "$out" -c "$name" | gzip -n >"$out/$name.tar.gz"
 	rm -r "${out:?}/$name"
 done
+# ramdisk makes a tarball NAME of the ramdisk of a flavour.
+ramdisk() { # NAME FLAVOUR
+	CGO_ENABLED=0 GOOS=linux GOARCH=amd64 go build -trimpath -buildvcs=false -ldflags="-s -w" -o "$out/tools/init" ./internal/ramdisk/init
+	CGO_ENABLED=0 GOOS=linux GOARCH=amd64 go build -trimpath -buildvcs=false \
+		-ldflags="-s -w -X go.temper.dev/temper/internal/buildinfo.version=$VERSION -X go.temper.dev/temper/internal/buildinfo.commit=$commit" -o "$out/tools/temper-agent" ./cmd/temper-agent
+	go build -o "$out/tools/mkramdisk" ./internal/ramdisk/mkramdisk
+	"$out/tools/mkramdisk" --flavour "$2" --init "$out/tools/init" --agent "$out/tools/temper-agent" --out "$out/$1"
+	"${tar[@]}" -C "$out" -c "$1" | gzip -n >"$out/$1.tar.gz"
+	rm -r "${out:?}/$1" "${out:?}/tools"
+}
+if command -v apt-get >/dev/null && command -v dpkg-deb >/dev/null; then
+	ramdisk "temper-ramdisk-$VERSION" ""
+	ramdisk "temper-ramdisk-rescue-$VERSION" rescue
+else
+	echo "release: THE RAMDISK IS MISSING: it is built of Debian's packages, on a machine with apt" >&2
+fi
 cd "$out"
 sha256sum -- *.tar.gz >SHA256SUMS

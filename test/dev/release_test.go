@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"go.temper.dev/temper/internal/pgserver"
+	"go.temper.dev/temper/internal/ramdisk"
 	"go.temper.dev/temper/internal/testenv"
 	"go.temper.dev/temper/test/stack"
 )
@@ -26,6 +27,12 @@ func TestReleaseRunsWithoutGo(t *testing.T) {
 		require.FileExists(t, filepath.Join(unpacked, "README.md"))
 		requireStatic(t, filepath.Join(unpacked, "bin", "temper"), machine)
 		requireStatic(t, filepath.Join(unpacked, "bin", "temporal-dev"), machine)
+	}
+
+	for _, name := range []string{"temper-ramdisk-v1.2.3", "temper-ramdisk-rescue-v1.2.3"} {
+		command(t, first, "tar", "-xf", name+".tar.gz")
+		command(t, filepath.Join(first, name), "sha256sum", "--check", "--strict", ramdisk.SumsFile)
+		require.FileExists(t, filepath.Join(first, name, ramdisk.ISOFile))
 	}
 
 	bin := filepath.Join(unpack(t, first, runtime.GOARCH), "bin")
