@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -159,11 +160,18 @@ func (v *vm) printed() string {
 // virtual returns a node that is a virtual machine, which an API and conductors of its own boot from the media that the API makes of iso.
 func virtual(t *testing.T, name, iso string, c sim.Config, env ...string) *vm {
 	t.Helper()
+	return virtualAt(t, "127.0.0.1", "10.0.2.2", name, iso, c, env...)
+}
+
+// virtualAt is virtual with an API that listens on a loopback address of this machine, which a virtual machine reaches at another one.
+func virtualAt(t *testing.T, loopback, guest, name, iso string, c sim.Config, env ...string) *vm {
+	t.Helper()
 	testenv.Need(t, "qemu-system-x86_64", "qemu-system-x86")
 	s := world(t)
-	const host = "10.0.2.2" // as the machine sees it
-	api := s.role(t, "api", name+"-api", []string{"TEMPER_RAMDISK=" + iso, "TEMPER_ALLOWED_HOSTS=" + host}, "--listen", "127.0.0.1:0")
-	env = append(env, "TEMPER_MEDIA_URL="+api.URL(), "TEMPER_AGENT_URL="+strings.Replace(api.URL(), "127.0.0.1", host, 1),
+	api := s.role(t, "api", name+"-api", []string{"TEMPER_RAMDISK=" + iso, "TEMPER_ALLOWED_HOSTS=" + guest}, "--listen", net.JoinHostPort(loopback, "0"))
+	at, err := url.Parse(api.URL())
+	require.NoError(t, err)
+	env = append(env, "TEMPER_MEDIA_URL="+api.URL(), "TEMPER_AGENT_URL=http://"+net.JoinHostPort(guest, at.Port()),
 		"TEMPER_DEPLOY_CALLBACK_TIMEOUT=10m", "TEMPER_POWER_TIMEOUT=1m", "TEMPER_BOOT_TIMEOUT=5m")
 	conductors := map[string]*dev.Running{}
 	for _, c := range []string{name + "-1", name + "-2"} {
