@@ -73,7 +73,7 @@ var rules = []rule{
 	{at: "internal/agent/agentcmd", ours: []string{"internal/agent", "internal/buildinfo", "internal/log"}, never: []string{temporal, pgx, gin, gofish}, why: "a ramdisk has a program with this command only, which must stay small"},
 	{at: "internal/agent/daemon", ours: []string{"internal/agent", "internal/image", "internal/mask", "internal/rootdevice"}, never: []string{temporal, pgx, gin, gofish}, why: "it works on one machine, for whoever speaks the protocol"},
 	{at: "internal/agent/failure", ours: []string{"internal/agent"}, never: []string{temporal, pgx, gin, gofish, zap}, why: "errors of the agent, shared with the simulator"},
-	{at: "internal/agent/hardware", ours: []string{"internal/agent", "internal/rootdevice"}, never: []string{temporal, pgx, gin, gofish, zap}, why: "it reads files of the kernel only"},
+	{at: "internal/agent/hardware", ours: []string{"internal/agent", "internal/rootdevice"}, never: []string{temporal, pgx, gin, gofish, zap}, why: "it reads what the kernel and the BMC tell"},
 	{at: "internal/agent/imagewriter", ours: []string{"internal/agent", "internal/mask"}, never: []string{temporal, pgx, gin, gofish, zap}, why: "images and disks, whoever asks for them"},
 	{at: "internal/networkdata", ours: []string{"internal/node"}, never: []string{anyThirdParty}, why: "a document, whoever follows it"},
 	{at: "internal/iso9660", never: []string{anyThirdParty}, why: "bytes in, bytes out"},

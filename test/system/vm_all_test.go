@@ -118,6 +118,7 @@ func TestADeployedSystemReadsItsConfigDrive(t *testing.T) {
 		"meta_data": map[string]any{"hostname": "db-7", "uuid": n.uuid}, "network_data": network,
 		"user_data": home.url,
 	}})
+	n.prints("UEFI starts the image first")
 	n.done(deploy, "active")
 
 	drive := home.called(n)

@@ -22,6 +22,7 @@ import (
 
 	"go.temper.dev/temper/internal/agent"
 	"go.temper.dev/temper/internal/agent/daemon"
+	"go.temper.dev/temper/internal/agent/efiboot"
 	"go.temper.dev/temper/internal/agent/hardware"
 	"go.temper.dev/temper/internal/buildinfo"
 	"go.temper.dev/temper/internal/log"
@@ -92,7 +93,10 @@ func (o *options) run(c *cobra.Command) error {
 	ctx, cancel := context.WithCancelCause(c.Context())
 	defer cancel(nil)
 	o.cfg.Log, o.cfg.Version = logger, buildinfo.Version()
-	o.cfg.Machine = hardware.Machine{Root: "/", Addresses: addresses}
+	o.cfg.Machine = hardware.Machine{Root: "/", Addresses: addresses, IPMI: askBMC}
+	if o.power && o.cfg.Disks == nil { // the machine is the agent's, as in a ramdisk
+		o.cfg.Firmware = efiboot.Folder
+	}
 	o.cfg.API, o.cfg.Images = &http.Client{Transport: transport}, &http.Client{Transport: transport}
 	o.cfg.End = func(with daemon.Ending) { cancel(ended{with}) }
 	if err := daemon.New(o.cfg).Run(ctx); err != nil && ctx.Err() == nil {

@@ -40,6 +40,7 @@ type Config struct {
 	API           *http.Client // for the API
 	Images        *http.Client // for image servers
 	Log           *zap.Logger
+	Firmware      string // folder of UEFI's variables, in which the image's boot option is written; "" = none is written
 	RescueDir     string // folder in which the ramdisk finds who may log in to a rescue; "" = the ramdisk lets nobody in
 	// End ends the agent's work when a conductor asks for it. It is called once, after the answer was sent.
 	End func(Ending)

@@ -7,8 +7,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
+
+	"github.com/google/uuid"
+	"go.uber.org/zap"
 
 	"go.temper.dev/temper/internal/agent"
+	"go.temper.dev/temper/internal/agent/efiboot"
 	"go.temper.dev/temper/internal/agent/failure"
 	"go.temper.dev/temper/internal/agent/imagewriter"
 	"go.temper.dev/temper/internal/image"
@@ -147,8 +152,8 @@ func (a *Agent) write(ctx context.Context, c *command, i imagewriter.Image, path
 	return fmt.Sprintf("image (%s) written to device %s root_uuid=%s", i.ID, path, id), nil
 }
 
-// installBootloader looks that there is something to boot. A whole-disk image has its boot loader, and the firmware finds it: in the
-// boot record, or as \EFI\BOOT\BOOTX64.EFI in the EFI system partition.
+// installBootloader looks that there is something to boot. A whole-disk image has its boot loader: in the boot record, or as
+// \EFI\BOOT\BOOTX64.EFI in the EFI system partition. On a machine that UEFI has booted, that becomes the first that UEFI tries.
 func installBootloader(_ context.Context, a *Agent, _ *command, params json.RawMessage) (any, error) {
 	var p agent.BootloaderParams
 	if err := jsonvalue.Unmarshal(params, &p); err != nil {
@@ -162,15 +167,35 @@ func installBootloader(_ context.Context, a *Agent, _ *command, params json.RawM
 	if err != nil {
 		return nil, failure.NoDevice("%s", err)
 	}
-	id, esp := disk.Identifier(), disk.HasESP()
+	id := disk.Identifier()
+	esp, found := disk.ESP()
 	if err := disk.Close(); err != nil {
 		return nil, err
 	}
 	switch {
 	case id == "" || id != string(p.RootUUID):
 		return nil, failure.NoDevice("No partition with UUID %s found on device %s", p.RootUUID, path)
-	case p.TargetBootMode == "uefi" && !esp:
+	case !found && p.TargetBootMode == "uefi":
 		a.Log.Warn("the image has no EFI system partition: firmware that boots with UEFI will not find it")
+	case found:
+		a.setBootOption(esp)
 	}
 	return nil, nil
+}
+
+// setBootOption makes UEFI start the image first. Firmware whose variables can't be written still finds the image by itself, as it finds
+// a medium.
+func (a *Agent) setBootOption(esp efiboot.Partition) {
+	if a.Firmware == "" || esp.GUID == uuid.Nil {
+		return
+	}
+	if _, err := os.Stat(a.Firmware); err != nil {
+		return // a BIOS has booted the machine
+	}
+	removed, err := efiboot.Set(a.Firmware, esp)
+	if err != nil {
+		a.Log.Warn("UEFI's boot options could not be changed", zap.Error(err))
+		return
+	}
+	a.Log.Info("UEFI starts the image first", zap.String("program", efiboot.Program()), zap.Strings("options removed", removed))
 }

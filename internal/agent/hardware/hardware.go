@@ -1,5 +1,5 @@
-// Package hardware reads what the kernel tells of the machine that the agent runs on, from /sys and /proc. It starts no program and
-// changes nothing.
+// Package hardware reads what the kernel tells of the machine that the agent runs on, from /sys and /proc, and the addresses of its BMC. It
+// starts no program and changes nothing.
 package hardware
 
 import (
@@ -20,14 +20,18 @@ type Machine struct {
 	Root string
 	// Addresses returns the first IPv4 and IPv6 address of a network interface, "" for none. Nil means none.
 	Addresses func(name string) (v4, v6 string)
+	// IPMI sends a request to the machine's BMC, and returns its completion code and what follows. Nil means that it has none.
+	IPMI func(function, command byte, data ...byte) ([]byte, error)
 }
 
 // Inventory returns the hardware in the shape that Ironic's inspection hooks read. What the kernel does not tell is missing.
 func (m Machine) Inventory() agent.Inventory {
-	return agent.Inventory{
+	out := agent.Inventory{
 		CPU: m.cpu(), Memory: m.memory(), Disks: m.Disks(), Interfaces: m.interfaces(), Boot: m.boot(), SystemVendor: m.vendor(),
 		Hostname: agent.Text(m.read("proc/sys/kernel/hostname")),
 	}
+	m.bmc(&out)
+	return out
 }
 
 // read returns the content of a file without the white space around it, "" if there is no such file.

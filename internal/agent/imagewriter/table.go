@@ -9,6 +9,9 @@ import (
 	"math"
 
 	"github.com/diskfs/go-diskfs/partition/gpt"
+	"github.com/google/uuid"
+
+	"go.temper.dev/temper/internal/agent/efiboot"
 )
 
 // The master boot record (UEFI specification 2.10, section 5.2): four entries of 16 bytes, and a signature.
@@ -87,24 +90,26 @@ func (t *Target) Identifier() string {
 	return fmt.Sprintf("0x%08x", binary.LittleEndian.Uint32(record[440:]))
 }
 
-// HasESP reports whether the disk has an EFI system partition.
-func (t *Target) HasESP() bool {
+// ESP returns the EFI system partition of the disk. Its GUID is zero if the disk has no GUID partition table. found is false if there is none.
+func (t *Target) ESP() (p efiboot.Partition, found bool) {
 	table := t.gpt()
 	if table == nil {
 		record, ok := t.bootRecord()
 		for i := 0; ok && i < 4; i++ {
 			if record[mbrEntries+i*mbrEntry+4] == 0xef {
-				return true
+				return efiboot.Partition{Number: i + 1}, true
 			}
 		}
-		return false
+		return p, false
 	}
 	for _, p := range table.Partitions {
-		if p.Type == espType {
-			return true
+		if p.Type != espType {
+			continue
 		}
+		id, _ := uuid.Parse(p.GUID) // a table on a disk has one
+		return efiboot.Partition{Number: p.Index, Start: p.Start, Sectors: p.End - p.Start + 1, GUID: id}, true
 	}
-	return false
+	return p, false
 }
 
 // repairTable moves the backup of a GUID partition table to the end of the disk, which is seldom where the image ended. Without it

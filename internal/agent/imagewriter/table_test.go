@@ -52,7 +52,8 @@ func TestTheBackupOfThePartitionTableMovesToTheEnd(t *testing.T) {
 
 	d, err := imagewriter.Open(path)
 	require.NoError(t, err)
-	require.True(t, d.HasESP())
+	_, found := d.ESP()
+	require.True(t, found)
 	require.Equal(t, "0x12345678", d.Identifier())
 	require.NoError(t, d.WriteConfigDrive(drive(40<<10)))
 	require.NoError(t, d.Close())
