@@ -129,6 +129,9 @@ func (c *Conductor) serve(ctx context.Context, incarnation int64) (bool, error) 
 	}
 	stopAll(workers)
 	<-consoles
+	if c.Steps.Recordings != nil {
+		c.Steps.Recordings.Close(leave)
+	}
 	if ctx.Err() != nil {
 		if err := c.Registry.StopConductor(leave, c.Self.Hostname, incarnation); err != nil {
 			c.Log.Warn("the conductor could not be marked as stopped", zap.Error(err))

@@ -30,9 +30,10 @@ func (t *task) keepAgentLog(step *node.Step, err error) {
 	}
 	text, err := c.Logs(ctx)
 	if text != "" {
-		err = errors.Join(err, t.Store.SaveLog(ctx, t.node.UUID, node.Log{
+		_, saved := t.Store.SaveLog(ctx, t.node.UUID, node.Log{
 			Operation: t.op.ID, Kind: node.AgentLog, Step: step.Name(), Conductor: t.Settings.Conductor, Content: mask.URLs(t.withoutSecrets(text)),
-		}))
+		})
+		err = errors.Join(err, saved)
 	}
 	if err != nil {
 		t.log.Debug("the agent's log is not kept, or not whole", zap.Error(err))

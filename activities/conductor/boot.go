@@ -24,6 +24,7 @@ func bootAgent(ctx context.Context, t *task, step *node.Step) (outcome, error) {
 		if step.Phase == phaseBooted {
 			if t.node.AgentCalledBack(t.op.Kind) {
 				t.tellMediumRead(step)
+				t.Recordings.end(t.node.UUID)
 				return done, nil
 			}
 			again, err := t.standsStill(ctx, step)
@@ -92,6 +93,7 @@ func (t *task) bootPhase(ctx context.Context, step *node.Step) (string, error) {
 		}
 		return phaseArmed, nil
 	default:
+		t.Recordings.record(t, step)
 		if err := t.powerTo(ctx, step, bmc.PowerOn, bmc.RequestOn, t.Settings.PowerTimeout); err != nil {
 			return "", err
 		}

@@ -32,9 +32,12 @@ func (t *task) recovered(what string, err *error) {
 }
 
 // withoutSecrets masks the node's secrets in a text that somebody else has made.
-func (t *task) withoutSecrets(text string) string {
+func (t *task) withoutSecrets(text string) string { return withoutSecrets(t.sealed, text) }
+
+// withoutSecrets masks the secrets of a node in a text.
+func withoutSecrets(sealed node.Secrets, text string) string {
 	var secrets []string
-	for _, v := range t.sealed {
+	for _, v := range sealed {
 		secrets = appendStrings(secrets, v)
 	}
 	// The longest first: one secret may be part of another.

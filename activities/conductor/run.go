@@ -239,6 +239,7 @@ func (t *task) recordFailure(err error) error {
 	retry := t.restartStep(step, se.err, spent) || !spent
 	if !retry {
 		t.keepAgentLog(step, se.err)
+		t.Recordings.end(t.node.UUID)
 		at := time.Now().UTC()
 		step.State, step.EndedAt, t.op.UsualUntil = node.StepFailed, &at, nil
 	}

@@ -31,6 +31,8 @@ type Steps struct {
 	Image func(ctx context.Context, nodeUUID string, instance, driver map[string]any) (info agent.ImageInfo, size int64, err error)
 	// ReportSteps tells the workflow which of its steps runs. It may be nil.
 	ReportSteps func(ctx context.Context, workflowID, runID string, told StepsUpdate) error
+	// Recordings keep what servers print while they boot; nil = nobody does.
+	Recordings *Recordings
 	// Fake waits for as long as a step of the fake interface iface takes.
 	Fake func(ctx context.Context, iface string) error
 }

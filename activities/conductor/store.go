@@ -39,6 +39,6 @@ type OperationStore interface {
 	NodePorts(ctx context.Context, nodeUUID string) ([]node.Port, error)
 	Covering(ctx context.Context, nodeUUID string) ([]node.Host, error)
 	// SaveLog keeps a log of the node, and drops the oldest ones.
-	SaveLog(ctx context.Context, nodeUUID string, l node.Log) error
+	SaveLog(ctx context.Context, nodeUUID string, l node.Log) (id int64, err error)
 	Inventory(ctx context.Context, nodeUUID string) (inventory, plugin map[string]any, err error)
 }

@@ -16,7 +16,8 @@ func TestTheLogsOfANodeAreShownNewestFirst(t *testing.T) {
 	answer := b.Get("/temper/v1/nodes/n1/logs").Is(200)
 	require.Equal(t, map[string]any{"node_uuid": uuid, "logs": []any{}}, answer)
 	for _, step := range []string{"deploy.prepare", "deploy.write_image"} {
-		require.NoError(t, b.Store.SaveLog(t.Context(), uuid, node.Log{Operation: 7, Kind: node.AgentLog, Step: step, Conductor: "c1", Content: "of " + step}))
+		_, err := b.Store.SaveLog(t.Context(), uuid, node.Log{Operation: 7, Kind: node.AgentLog, Step: step, Conductor: "c1", Content: "of " + step})
+		require.NoError(t, err)
 	}
 	var shown []any
 	for _, l := range b.Get("/temper/v1/nodes/" + uuid + "/logs").Is(200)["logs"].([]any) {

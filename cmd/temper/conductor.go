@@ -130,6 +130,7 @@ func runConductor(ctx context.Context, p *process, r *config.Conductor) error {
 		Steps: &conductor.Steps{
 			Store: conductor.CountLostClaims(db, observer.Lost), Drivers: hardware, Settings: settings, Log: p.log, Observe: observer, Reach: reach,
 			OpenAgent:   conductor.OpenAgent,
+			Recordings:  &conductor.Recordings{Store: db, Drivers: hardware, Log: p.log.Named("recording")},
 			AskMedium:   worker.AskMedium(to.image),
 			ReportSteps: worker.Starter{Client: c}.ReportSteps,
 			Image:       worker.Images(image.Policy{AllowMD5: r.AllowMD5, Reach: to.image}), Fake: func(ctx context.Context, iface string) error { return delays.For(iface).Wait(ctx) },

@@ -9,8 +9,8 @@ import (
 // Log is something that was written while an operation ran.
 type Log struct {
 	Operation int64     `json:"operation"`
-	Kind      string    `json:"kind"` // agent
-	Step      string    `json:"step"` // that failed
+	Kind      string    `json:"kind"` // agent, console
+	Step      string    `json:"step"` // that failed, or that booted the server
 	Conductor string    `json:"conductor"`
 	At        time.Time `json:"at"`
 	Content   string    `json:"content"`

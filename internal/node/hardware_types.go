@@ -21,7 +21,7 @@ var hardware = []HardwareType{
 		Implementations: map[string][]Implementation{
 			"bios":       {no("bios")},
 			"boot":       {{Name: "redfish-virtual-media", Means: MeansBMC, Boot: BootVirtualMedia, Properties: []Property{deployISO, rescueISO, deployKernel, deployRamdisk, rescueKernel, rescueRamdisk, externalHTTPURL, kernelAppend}}},
-			"console":    {no("console")},
+			"console":    {no("console"), serialOfRedfish},
 			"deploy":     {direct},
 			"firmware":   {no("firmware")},
 			"inspect":    {{Name: "redfish", Means: MeansBMC}, byAgent, no("inspect")},
@@ -131,6 +131,20 @@ var ipmitoolSocat = Implementation{
 		Name: "ipmi_terminal_port", About: "TCP port of the serial console at the conductor that holds it. Default: a free one of its setting console.port_range.",
 	}},
 }
+
+// serialOfRedfish is the console of servers whose BMC speaks Redfish, and IPMI beside it.
+var serialOfRedfish = func() Implementation {
+	i := ipmitoolSocat
+	i.Properties = append([]Property{
+		{Name: "ipmi_address", Check: check(ParseIPMIAddress), About: "IP address or host name at which the BMC speaks IPMI. Default: the host of redfish_address."},
+		{Name: "ipmi_port", Check: check(ParseIPMIPort), About: "UDP port of IPMI. Default 623."},
+		{Name: "ipmi_username", About: "Account for IPMI. Default: redfish_username."},
+		{Name: "ipmi_password", About: "Password of that account. Default: redfish_password."},
+		{Name: "ipmi_hex_kg_key", About: "Key K_G of a BMC that needs one, 40 hexadecimal digits."},
+		{Name: "ipmi_cipher_suite", About: "17 or 3. Default: 17, then 3 where the BMC lacks 17."},
+	}, i.Properties...)
+	return i
+}()
 
 // Fake implementations that offer steps.
 var (

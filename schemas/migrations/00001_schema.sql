@@ -215,13 +215,13 @@ CREATE TABLE node_logs (
     id           bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     node_id      bigint      NOT NULL REFERENCES nodes (id) ON DELETE CASCADE,
     operation_id bigint      NOT NULL,
-    kind         text        NOT NULL CHECK (kind IN ('agent')),
+    kind         text        NOT NULL CHECK (kind IN ('agent', 'console')),
     step         text        NOT NULL,
     conductor    text        NOT NULL, -- that has collected it
     at           timestamptz NOT NULL,
     content      text        NOT NULL  -- at most a MiB
 );
-COMMENT ON TABLE node_logs IS 'What agents wrote in a node''s last operations: the last few.';
+COMMENT ON TABLE node_logs IS 'What agents and servers wrote in a node''s last operations: the last few.';
 CREATE INDEX node_logs_by_node ON node_logs (node_id, kind, id);
 
 CREATE TABLE bmc_requests (

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -238,4 +239,41 @@ func TestAConsoleWithoutAPortSaysSo(t *testing.T) {
 	require.Equal(t, "serial-full-1", held.Conductor)
 	require.Empty(t, held.URL)
 	require.Contains(t, held.Error, fmt.Sprintf("no port is free at 127.0.0.1 in console.port_range %d:%d", port, port+1))
+}
+
+// What a server prints while it boots the ramdisk is kept, also if its BMC speaks Redfish: that has IPMI beside it.
+func TestTheSerialConsoleOfABootIsKept(t *testing.T) {
+	t.Parallel()
+	s := world(t)
+	n := available(t, s, ownRack(t, s.APIURL, sim.Config{Servers: 1, IPMI: true}))
+	var of struct {
+		Address  string `json:"ipmi_address"`
+		Port     int    `json:"ipmi_port"`
+		Password string `json:"ipmi_password"`
+	}
+	a, err := request(http.MethodGet, n.r.url+"/servers/"+n.server, nil, nil)
+	require.NoError(t, err)
+	require.NoError(t, a.Decode(&of))
+	n.patch("console_interface", "ipmitool-socat")
+	s.must(t, http.StatusOK, http.MethodPatch, "/v1/nodes/"+n.uuid, slices.Concat(
+		set("driver_info/ipmi_address", of.Address), set("driver_info/ipmi_port", of.Port), set("driver_info/redfish_password", of.Password)))
+	deploy := n.provision("active", nil)
+	n.done(deploy, "active")
+	eventually(t, patience, func() error {
+		var out struct {
+			Logs []struct {
+				Operation           int64
+				Kind, Step, Content string
+			}
+		}
+		if err := s.read("/temper/v1/nodes/"+n.uuid+"/logs", &out); err != nil {
+			return err
+		}
+		for _, l := range out.Logs {
+			if l.Kind == "console" && fmt.Sprint(l.Operation) == deploy && strings.Contains(l.Content, "Booting from cd") {
+				return nil
+			}
+		}
+		return fmt.Errorf("nothing of the boot is kept: %v", out.Logs)
+	})
 }
