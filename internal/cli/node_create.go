@@ -14,6 +14,9 @@ import (
 	"go.temper.dev/temper/internal/client"
 )
 
+// surveyParallel is how many BMCs are asked at a time: each waits alone, and a dead one takes seconds.
+const surveyParallel = 32
+
 func newNodeCreate(s *session, ask AskBMC) *cobra.Command {
 	var interfaces interfaceFlags
 	var uuid, file string
@@ -41,7 +44,7 @@ A VALUE that is valid JSON is read as JSON, any other as text; passwords are alw
 	interfaces.addTo(c, false)
 	c.Flags().StringVar(&uuid, "uuid", "", "`uuid` of the node; default: a new one")
 	c.Flags().StringVarP(&file, "file", "f", "", "enrol the nodes of this `FILE`, with their ports")
-	c.Flags().IntVar(&parallel, "parallel", defaultParallel, "of a file: create or ask so many at the same time")
+	c.Flags().IntVar(&parallel, "parallel", defaultParallel, "of a file: create or ask so many at the same time; default with --dry-run: 32")
 	c.Flags().BoolVar(&dryRun, "dry-run", false, "of a file: ask the BMC of every node what it is, and create nothing")
 	must(c.RegisterFlagCompletionFunc("driver", s.completeDrivers(0)))
 	c.RunE = s.run(func(ctx context.Context, args []string) error {
@@ -51,6 +54,9 @@ A VALUE that is valid JSON is read as JSON, any other as text; passwords are alw
 				return exit.Usage(errors.New("--file has all that its nodes need: leave the name and the other flags out"))
 			}
 			if dryRun {
+				if !c.Flags().Changed("parallel") {
+					parallel = surveyParallel
+				}
 				return s.survey(ctx, file, max(parallel, 1), ask)
 			}
 			return s.createNodes(ctx, file, max(parallel, 1))

@@ -13,13 +13,13 @@ import (
 	"go.temper.dev/temper/internal/client"
 )
 
-// logWords are how logs of a kind are introduced, and what is said if there are none.
+// logWords introduce logs of a kind, or say that there are none.
 var logWords = map[string]struct{ one, none string }{
-	"agent": {
+	client.AgentLog: {
 		"The agent's log of operation %d, whose step %s failed; %s collected it at %s.",
 		"No step of this node has failed while its agent answered.",
 	},
-	"console": {
+	client.ConsoleLog: {
 		"What the server printed in operation %d while step %s booted it; %s began to record it at %s.",
 		"No serial console of this node was recorded. Its console interface must be one that a BMC has, such as ipmitool-socat.",
 	},
@@ -29,9 +29,11 @@ func newNodeLogs(s *session) *cobra.Command {
 	var all bool
 	var kind string
 	c := &cobra.Command{
-		Use: "logs NODE", Short: "Show what a node's agent has logged, or its server has printed", Args: cobra.ExactArgs(1),
-		Long: `Show what the agent of a node has logged before a step failed: its own log and, of the ironic-python-agent, that of its system. A conductor
-collects it when a step has failed and the agent still answers.
+		Use: "logs NODE", Short: "Show what the agent of a node has logged, or its server has printed", Args: cobra.ExactArgs(1),
+		Long: `Show what the agent of a node has logged, or its server has printed.
+
+The agent's log is its own and, of the ironic-python-agent, that of its system. A conductor collects it when a step has failed and the agent
+still answers.
 
 With --kind console show what the server has printed on its serial console while it booted the ramdisk, at most the last 64 KiB of each boot.
 The node needs the console interface ipmitool-socat. Nothing is recorded while somebody has enabled the console.
@@ -39,7 +41,7 @@ The node needs the console interface ipmitool-socat. Nothing is recorded while s
 The last four of each kind are kept, without the secrets of the node.`,
 		Example: "  temper node logs n1\n  temper node logs n1 --kind console --all", ValidArgsFunction: s.completeNodes("", 1),
 	}
-	c.Flags().StringVar(&kind, "kind", "agent", "agent or console")
+	c.Flags().StringVar(&kind, "kind", client.AgentLog, "agent or console")
 	c.Flags().BoolVar(&all, "all", false, "show all that are kept, the newest first, not only the newest")
 	c.RunE = s.run(func(ctx context.Context, args []string) error {
 		said, known := logWords[kind]

@@ -6,10 +6,16 @@ import (
 	"time"
 )
 
+// Kinds of logs.
+const (
+	AgentLog   = "agent"   // what the agent logged before a step failed
+	ConsoleLog = "console" // what the server printed on its serial console while it booted
+)
+
 // Log is something that was written while an operation ran.
 type Log struct {
 	Operation int64     `json:"operation"`
-	Kind      string    `json:"kind"` // agent, console
+	Kind      string    `json:"kind"` // AgentLog, ConsoleLog
 	Step      string    `json:"step"` // that failed, or that booted the server
 	Conductor string    `json:"conductor"`
 	At        time.Time `json:"at"`

@@ -3,6 +3,8 @@
 package agentcmd
 
 import (
+	"errors"
+
 	"github.com/u-root/u-root/pkg/ipmi"
 )
 
@@ -12,6 +14,6 @@ func askBMC(function, command byte, data ...byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer device.Close()
-	return device.SendRecv(ipmi.NetFn(function), ipmi.Command(command), data)
+	answer, err := device.SendRecv(ipmi.NetFn(function), ipmi.Command(command), data)
+	return answer, errors.Join(err, device.Close())
 }
