@@ -20,8 +20,9 @@ import (
 	stacks "go.temper.dev/temper/test/stack"
 )
 
-// atOnce is how many tests run at a time. It is large, because tests wait most of the time.
-const atOnce = 20
+// atOnce is how many tests run at a time. It is larger than the number of processors, because tests wait most of the time. With 20 they waited
+// for each other on two processors, some longer than they may.
+const atOnce = 10
 
 func TestMain(m *testing.M) {
 	flag.Parse()
