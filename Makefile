@@ -12,8 +12,8 @@ DATA ?= .temper/dev
 VERSION ?= $(shell git describe --tags --always --dirty)
 RELEASE ?= bin/release
 ARCHITECTURES ?= amd64 arm64
-# The packages that take longest begin first.
-PACKAGES ?= ./test/system ./test/faults ./test/chaos ./...
+# test/system takes longest, so it begins first. Those that are as heavy, test/chaos and test/faults, come after it.
+PACKAGES ?= ./test/system ./...
 # Other modules in this repository, each with a go.mod of its own.
 MODULES := . deploy/temporal-dev test/pictures tools
 
@@ -53,7 +53,7 @@ slowest = echo "The slowest $(1):"; sed -nE 's/.*"Action":"(pass|fail)","Package
 .PHONY: test
 test: build ## run all tests, and start what they need
 	@{ command -v ipmi_sim && command -v ipmitool; } >/dev/null || [ "$$(id -u)" != 0 ] || { apt-get update && apt-get install --yes openipmi ipmitool; }
-	@{ command -v qemu-system-x86_64 && test -e /usr/share/OVMF/OVMF_CODE_4M.fd; } >/dev/null || [ "$$(id -u)" != 0 ] || { apt-get update && apt-get install --yes --no-install-recommends qemu-system-x86 ovmf; }
+	@{ command -v qemu-system-x86_64 && test -e /usr/share/OVMF/OVMF_CODE_4M.fd; } >/dev/null || [ "$$(id -u)" != 0 ] || { apt-get update && apt-get install --yes --no-install-recommends qemu-system-x86 ovmf ipxe-qemu; }
 	@bin/temper dev prepare
 	@go build -C tools -o ../bin/ gotest.tools/gotestsum
 	go test -C deploy/temporal-dev -tags $(TEMPORAL_TAGS) -timeout 5m $(TEST_FLAGS) ./...
@@ -62,7 +62,7 @@ test: build ## run all tests, and start what they need
 	@rm -f bin/rerun.txt
 	TEMPER_TEST_REQUIRE=1 TEMPER_TEST_PROGRAMS=$(CURDIR)/bin bin/gotestsum --format pkgname-and-test-fails --hide-summary skipped \
 		--rerun-fails=1 --rerun-fails-max-failures=5 --rerun-fails-run-root-test --rerun-fails-report bin/rerun.txt --packages '$(PACKAGES)' \
-		--jsonfile bin/test.json -- -timeout 30m -p 3 -parallel 8 $(TEST_FLAGS) || failed=1; $(call slowest,packages,); \
+		--jsonfile bin/test.json -- -timeout 30m -p 2 -parallel 8 $(TEST_FLAGS) || failed=1; $(call slowest,packages,); \
 		$(call slowest,tests,"Test":"([^"]*)"$(comma)); \
 		[ ! -s bin/rerun.txt ] || { echo "These failed beside other tests, and ran again alone:"; cat bin/rerun.txt; }; exit $${failed:-0}
 
