@@ -26,6 +26,7 @@ require (
 	github.com/knadh/koanf/v2 v2.4.1
 	github.com/lima-vm/go-qcow2reader v0.7.1
 	github.com/mattn/go-isatty v0.0.24
+	github.com/pin/tftp/v3 v3.1.0
 	github.com/pressly/goose/v3 v3.29.0
 	github.com/prometheus/client_golang v1.25.0
 	github.com/spf13/cobra v1.10.2

@@ -1,6 +1,7 @@
 package activities_test
 
 import (
+	"maps"
 	"testing"
 	"time"
 
@@ -126,4 +127,27 @@ func TestAServerThatTestsItsMemoryIsNotDisturbed(t *testing.T) {
 	b.later(2 * time.Hour)
 	b.boots()
 	require.Len(t, b.machine.asked, 1)
+}
+
+// A server boots by network because of its boot device. If it asks for none of its files, that is the cause.
+func TestAServerThatAsksForNothingByNetworkSaysSo(t *testing.T) {
+	t.Parallel()
+	interfaces := maps.Clone(direct)
+	interfaces["boot"] = "ipxe"
+	b := newBenchOf(t, &node.Node{UUID: uuid, ProvisionState: node.Deploying, Interfaces: interfaces, DriverInfo: map[string]any{"redfish_address": "http://bmc"}},
+		nil, node.KindDeploy, bmc.PowerOff, plan.Options{})
+	b.steps.Settings.BootTimeout = time.Hour
+	b.steps.Settings.Boot.Default = node.BootSite{AgentURL: "http://10.0.0.5:6386"}
+	var set []bmc.Device
+	b.machine.boots = func(boot bmc.Boot) bmc.Boot { set = append(set, boot.Device); return boot }
+	b.boots()
+	require.Empty(t, b.machine.images, "no CD")
+	require.Equal(t, []bmc.Device{bmc.DevicePXE}, set)
+	b.later(2 * time.Hour)
+	b.boots()
+	require.Contains(t, b.op().CurrentStep().Note, "the server has asked for no file of its boot by network within 1h")
+	b.later(2 * time.Hour)
+	_, err := b.run()
+	require.True(t, final(err))
+	require.Equal(t, fault.NetworkNotAsked, b.op().CurrentStep().Cause)
 }

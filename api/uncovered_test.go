@@ -66,7 +66,8 @@ func TestEveryGETIsAnsweredWithoutAConductor(t *testing.T) {
 			"/v1/nodes/{node}/management/boot_device", "/v1/nodes/{node}/management/boot_device/supported", "/v1/nodes/{node}/states/console",
 			"/v1/nodes/{node}/management/indicators", "/v1/nodes/{node}/management/indicators/{indicator}", "/v1/nodes/{node}/vendor_passthru",
 			"/v1/nodes/{node}/vendor_passthru/methods", "/v1/nodes/{node}/vendor_passthru/{method}",
-			"/temper/v1/events",     // does not end by itself; it has tests of its own
+			"/temper/v1/events",                           // does not end by itself; it has tests of its own
+			"/netboot/{mac}/{name}", "/netboot/boot.ipxe", // are tested beside them
 			"/boot/{secret}/{name}", // is there during a boot only; it has tests of its own
 		}, path) {
 			continue

@@ -25,6 +25,7 @@ type bootInterface interface {
 var bootInterfaces = map[node.BootMethod]bootInterface{
 	node.BootFake:         noRamdisk{},
 	node.BootVirtualMedia: virtualMediaBoot{},
+	node.BootNetwork:      networkBoot{},
 }
 
 // boot is the boot interface of the node.
@@ -75,16 +76,8 @@ func (virtualMediaBoot) prepareRamdisk(ctx context.Context, t *task, step *node.
 	if err != nil {
 		return false, err
 	}
-	power, err := t.powerControl(ctx)
-	if err != nil {
-		return false, err
-	}
-	p, err := power.Power(ctx)
-	if err != nil {
-		return false, err
-	}
-	if p != bmc.PowerOff {
-		return true, nil
+	if on, err := t.isOn(ctx); err != nil || on {
+		return on, err
 	}
 	t.addUndo(node.UndoEjectMedia, node.UndoClearBoot)
 	if err := t.save(ctx); err != nil {
@@ -126,6 +119,16 @@ func (virtualMediaBoot) giveUpRamdisk(ctx context.Context, t *task) {
 	if device, err := t.bootDevice(ctx); err == nil && t.setBoot(ctx, device, bmc.Boot{Device: bmc.DeviceNone}) == nil {
 		t.undone(node.UndoClearBoot)
 	}
+}
+
+// isOn reports whether the server is not off, so that what is set might apply to another boot.
+func (t *task) isOn(ctx context.Context) (bool, error) {
+	power, err := t.powerControl(ctx)
+	if err != nil {
+		return false, err
+	}
+	p, err := power.Power(ctx)
+	return err == nil && p != bmc.PowerOff, err
 }
 
 func (t *task) mediaAndDevice(ctx context.Context) (bmc.VirtualMedia, bmc.BootDevice, error) {

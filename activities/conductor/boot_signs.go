@@ -11,7 +11,7 @@ import (
 	"go.temper.dev/temper/internal/text"
 )
 
-// A server that boots from a CD that Temper makes gives signs of it: it reads the CD, and its agent looks itself up. If there is none
+// A server that boots from a CD that Temper makes, or by network, gives signs of it: it reads the CD or the files, and its agent looks itself up. If there is none
 // for BootTimeout, the server has stopped, boots from something else, or its BMC does not reach the CD.
 
 // lookAt returns when a conductor has to look whether a server still boots, for whose agent the step waits; nil = never, because a
@@ -59,8 +59,11 @@ func (t *task) standsStill(ctx context.Context, step *node.Step) (bool, error) {
 	seen := t.bootTrail()
 	if step.BootsAgain+1 >= t.Settings.BootTries {
 		cause := fault.MediumNotRead
-		if t.node.MediumRead != nil {
+		switch {
+		case t.node.MediumRead != nil:
 			cause = fault.AgentNeverCalled
+		case t.node.BootsByNetwork():
+			cause = fault.NetworkNotAsked
 		}
 		return false, fault.CodedAs(fault.Refused, cause, "%s; it was switched on %s", seen, text.Count(step.BootsAgain+1, "time", "times"))
 	}
@@ -93,6 +96,9 @@ func (t *task) bootTrail() string {
 	within := text.Duration(t.Settings.BootTimeout)
 	if r := t.node.MediumRead; r != nil {
 		return fmt.Sprintf("the server had read %s, and has given no other sign for %s", r.Words(), within)
+	}
+	if t.node.BootsByNetwork() {
+		return fmt.Sprintf("the server has asked for no file of its boot by network within %s of switching it on", within)
 	}
 	url := ""
 	if r, err := t.ramdisk(); err == nil {

@@ -1,4 +1,4 @@
-// Package boot serves what servers boot their agent from: a CD for each boot, made while it is read.
+// Package boot serves what servers boot their agent from: a CD for each boot, made while it is read, or the files of a boot by network.
 package boot
 
 import (
@@ -25,6 +25,8 @@ import (
 type Store interface {
 	// Medium returns the medium whose key has this hash; fault.NotFound where there is none, or its operation is over.
 	Medium(ctx context.Context, keyHash []byte) (node.ServedMedium, error)
+	// NetworkMedium returns what the server with a MAC loads; fault.NotFound if none boots by network now.
+	NetworkMedium(ctx context.Context, mac string) (node.NetworkMedium, error)
 	// MediumRead adds to what was read of it.
 	MediumRead(ctx context.Context, keyHash []byte, bytes int64) error
 }
@@ -38,9 +40,10 @@ type Files struct {
 
 // Ramdisk is that from which media are made.
 type Ramdisk struct {
-	image  *medium.Image
-	ca     []byte
-	others *bootimage.Cache
+	image     *medium.Image
+	ca        []byte
+	caArchive []byte
+	others    *bootimage.Cache
 }
 
 // Open opens the files.
@@ -59,12 +62,16 @@ func Open(f Files) (*Ramdisk, error) {
 	if err != nil {
 		return nil, err
 	}
+	archive, err := archiveOf(medium.CAFiles(ca))
+	if err != nil {
+		return nil, errors.Join(err, i.Close())
+	}
 	f.Others.Loaders = f.Image
 	others, err := bootimage.Open(f.Others)
 	if err != nil {
 		return nil, errors.Join(err, i.Close())
 	}
-	return &Ramdisk{image: i, ca: ca, others: others}, nil
+	return &Ramdisk{image: i, ca: ca, caArchive: archive, others: others}, nil
 }
 
 // Close closes the files, and removes those that were made.
@@ -98,9 +105,9 @@ func New(s Store, ramdisk *Ramdisk) *Server {
 // Routes are the routes of the media. They are open: who has a medium's key may read it, and BMCs can't log in.
 func (s *Server) Routes() []httpd.Route {
 	const path = medium.PathPrefix + ":secret/:name" // the log leaves out a parameter of this name
-	return []httpd.Route{
+	return append(s.networkRoutes(),
 		httpd.Get(path, 0, s.getMedium).Open().For(httpd.BMCs), httpd.Head(path, 0, s.getMedium).Open().For(httpd.BMCs),
-	}
+	)
 }
 
 // getMedium answers GET and HEAD of a medium. An answer does not tell whether there was such a medium: only who has the key learns

@@ -16,7 +16,7 @@ func Head(path string, since int, h Handler) Route {
 type File struct {
 	Content     io.ReadSeeker
 	ContentType string
-	ETag        string // with quotes; the same only for the same content
+	ETag        string // with quotes; the same only for the same content; "" = none
 	Changed     time.Time
 	Sent        func(bytes int64) // is called after each piece that was sent
 }
@@ -27,7 +27,9 @@ const fileWriteTimeout = 2 * time.Minute
 // ServeHTTP sends the file.
 func (f File) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", f.ContentType)
-	w.Header().Set("ETag", f.ETag)
+	if f.ETag != "" {
+		w.Header().Set("ETag", f.ETag)
+	}
 	control := http.NewResponseController(w)
 	http.ServeContent(&fileWriter{ResponseWriter: w, sent: f.Sent, moreTime: func() { _ = control.SetWriteDeadline(time.Now().Add(fileWriteTimeout)) }}, r, "", f.Changed, f.Content)
 }

@@ -50,7 +50,7 @@ func (s *Service) validateBoot(n *node.Node, f node.Family) error {
 	switch boot := n.Implementation("boot"); {
 	case boot.Means == node.MeansNone:
 		return n.Unsupported("boot")
-	case boot.Boot != node.BootVirtualMedia:
+	case boot.Boot != node.BootVirtualMedia && boot.Boot != node.BootNetwork:
 		return nil
 	}
 	ramdisk, err := s.Boot.Ramdisk(n, f, n.DriverInfo, n.InstanceInfo)
@@ -73,11 +73,19 @@ func (s *Service) BootURLs(n *node.Node) (media, agent string) {
 	return strings.TrimRight(ramdisk.Site.MediaURL, "/") + medium.PathPrefix, ramdisk.Site.AgentURL
 }
 
-// checkMedium checks that what n says has room on the CD that Temper makes, and goes through boot loaders.
+// checkMedium checks that what n says has room on the CD that Temper makes or on a command line, and goes through boot loaders.
 func checkMedium(n *node.Node, r node.Ramdisk) error {
+	contents := medium.Contents{APIURLs: []string{r.Site.AgentURL}, Append: r.Site.Append}
+	if n.BootsByNetwork() {
+		if err := contents.CheckNetwork(); err != nil {
+			return fault.New(fault.Invalid, "node %s: %w", n.UUID, err)
+		}
+		return nil
+	}
 	network, err := json.Marshal(n.NetworkData)
 	if err == nil {
-		err = medium.Contents{APIURLs: []string{r.Site.AgentURL}, Append: r.Site.Append, Network: network, OnCommandLine: r.Files != (node.Files{})}.Check()
+		contents.Network, contents.OnCommandLine = network, r.Files != (node.Files{})
+		err = contents.Check()
 	}
 	if err != nil {
 		return fault.New(fault.Invalid, "node %s: %w", n.UUID, err)

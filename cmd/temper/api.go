@@ -32,13 +32,21 @@ func newAPICommand() *cobra.Command {
 	r := &config.API{}
 	return role{
 		name: "api", short: "Serve the HTTP API", settings: r, common: &r.Process,
-		run: func(ctx context.Context, p *process) error { return runAPI(ctx, p, r) },
+		run: func(ctx context.Context, p *process) error {
+			return runAPI(ctx, p, r, apiKind{coverage.RoleAPI, (*process).apiDoors})
+		},
 	}.command()
 }
 
+// apiKind is what an API is for: clients and whoever else, or servers that boot by network.
+type apiKind struct {
+	role  coverage.Role
+	doors func(*process, *config.API) ([]opened, error)
+}
+
 // runAPI listens at once. While PostgreSQL or Temporal is away, requests get 503.
-func runAPI(ctx context.Context, p *process, r *config.API) error {
-	db, err := openStore(ctx, r.Database, r.Rules, r.Liveness, "api")
+func runAPI(ctx context.Context, p *process, r *config.API, kind apiKind) error {
+	db, err := openStore(ctx, r.Database, r.Rules, r.Liveness, string(kind.role))
 	if err != nil {
 		return err
 	}
@@ -92,12 +100,12 @@ func runAPI(ctx context.Context, p *process, r *config.API) error {
 	if err != nil {
 		return err
 	}
-	all, err := p.apiDoors(r)
+	all, err := kind.doors(p, r)
 	if err != nil {
 		return err
 	}
 	p.warnOfPlainPasswords(r.Auth, r.Process, r.Listen)
-	if r.Auth.Strategy == config.NoAuth {
+	if r.Auth.Strategy == config.NoAuth && kind.role == coverage.RoleAPI {
 		p.log.Warn("auth.strategy is noauth: everybody who reaches this address may do everything", zap.String("listen", r.Listen))
 	}
 	g, ctx := errgroup.WithContext(ctx)
@@ -108,8 +116,8 @@ func runAPI(ctx context.Context, p *process, r *config.API) error {
 		}
 		witness := worker.Witness{Store: db, Timeout: r.ConductorHeartbeatTimeout, Log: p.log}
 		g.Go(func() error { return witness.Run(ctx) })
-		defer announce(ctx, p, db, coverage.RoleAPI, processName(), r.ConductorHeartbeatTimeout)()
-		if err := reach(ctx, p, r, dependencies, temporal, &schedule, baseURL(r.Process, all[0].Addr())); err != nil {
+		defer announce(ctx, p, db, kind.role, processName(), r.ConductorHeartbeatTimeout)()
+		if err := reach(ctx, p, r, dependencies, temporal, &schedule, all[0].url); err != nil {
 			return err
 		}
 		<-ctx.Done()

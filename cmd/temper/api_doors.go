@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"net/netip"
 
 	"golang.org/x/sync/errgroup"
 
@@ -15,13 +16,14 @@ import (
 type opened struct {
 	net.Listener
 	door api.Door
+	url  string // at which this machine reaches it
 }
 
 // apiDoors opens the listeners of the API: that of clients, and those that agents and BMCs have of their own.
 func (p *process) apiDoors(r *config.API) (all []opened, err error) {
-	agents, err := config.Networks(r.Agents.Networks)
+	agents, err := agentNetworks(r)
 	if err != nil {
-		return nil, fmt.Errorf("agent_networks: %w", err)
+		return nil, err
 	}
 	open := func(c config.Process, address string, audience api.Audience) (net.Addr, error) {
 		l, err := p.listen(c, address)
@@ -29,7 +31,7 @@ func (p *process) apiDoors(r *config.API) (all []opened, err error) {
 			closeAll(all)
 			return nil, err
 		}
-		all = append(all, opened{l, api.Door{For: audience, Listen: address, Agents: agents}})
+		all = append(all, opened{l, api.Door{For: audience, Listen: address, Agents: agents}, baseURL(c, l.Addr())})
 		return l.Addr(), nil
 	}
 	of := api.Clients
@@ -54,6 +56,15 @@ func (p *process) apiDoors(r *config.API) (all []opened, err error) {
 		p.at.MediaURL = baseURL(config.Process{}, at)
 	}
 	return all, nil
+}
+
+// agentNetworks are the networks from which agents may call; none = all.
+func agentNetworks(r *config.API) ([]netip.Prefix, error) {
+	agents, err := config.Networks(r.Agents.Networks)
+	if err != nil {
+		return nil, fmt.Errorf("agent_networks: %w", err)
+	}
+	return agents, nil
 }
 
 func closeAll(all []opened) {

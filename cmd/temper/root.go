@@ -16,7 +16,7 @@ const (
 func newRootCommand() *cobra.Command {
 	root := cli.New(askBMC,
 		cli.Group{ID: groupRole, Title: "Roles:", Commands: append([]*cobra.Command{
-			newAPICommand(), newOrchestratorCommand(), newConductorCommand(), newComputeCommand(), newRackCommand(), newDevCommand(),
+			newAPICommand(), newBootCommand(), newOrchestratorCommand(), newConductorCommand(), newComputeCommand(), newRackCommand(), newDevCommand(),
 		}, agentCommands()...)},
 		cli.Group{ID: groupTool, Title: "Tools:", Commands: []*cobra.Command{
 			newBMCCommand(), newMigrateCommand(), newKeysetCommand(), newHealthcheckCommand(), newVersionCommand(),

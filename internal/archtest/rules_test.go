@@ -78,6 +78,7 @@ var rules = []rule{
 	{at: "internal/networkdata", ours: []string{"internal/node"}, never: []string{anyThirdParty}, why: "a document, whoever follows it"},
 	{at: "internal/iso9660", never: []string{anyThirdParty}, why: "bytes in, bytes out"},
 	{at: "internal/medium", ours: []string{"internal/iso9660", "internal/mask"}, never: []string{anyThirdParty}, why: "bytes in, bytes out"},
+	{at: "internal/netboot", ours: nil, never: []string{temporal, pgx, gin, gofish}, why: "boot loaders by TFTP, whoever asks"},
 	{at: "internal/medium/mediumtest", ours: []string{"internal/iso9660", "internal/medium", "internal/ramdisk"}, never: []string{temporal, pgx, gin, gofish, zap}, why: "tests' images are written as the ramdisk's are"},
 	{at: "internal/bootimage", ours: []string{"internal/dial", "internal/fault", "internal/iso9660", "internal/mask", "internal/medium", "internal/ramdisk/iso"}, never: []string{temporal, pgx, gin, gofish, zap}, why: "it makes CDs of files, whoever boots from them"},
 	{at: "internal/ramdisk", ours: []string{"internal/iso9660", "internal/medium"}, never: []string{temporal, pgx, gin, gofish, zap}, why: "it is built from Debian's packages and boots servers; it knows nothing of nodes"},
@@ -133,7 +134,7 @@ var rules = []rule{
 		never: []string{temporal, pgx, gofish}, why: "what is asked of a node, not how it is carried out",
 	},
 	{
-		at: "api/boot", ours: []string{"api/httpd", "internal/bootimage", "internal/fault", "internal/medium", "internal/node"},
+		at: "api/boot", ours: []string{"api/httpd", "internal/bootimage", "internal/fault", "internal/medium", "internal/node", "internal/ramdisk/initrd"},
 		never: []string{temporal, pgx, gofish}, why: "what servers boot from, wherever it is stored",
 	},
 	{

@@ -54,7 +54,7 @@ func fieldsOf(t reflect.Type) []field {
 }
 
 // roles are all roles: a file may hold the settings of each of them.
-var roles = []any{API{}, Orchestrator{}, Conductor{}, Rack{}, Compute{}, Migrate{}, Reseal{}, Dev{}}
+var roles = []any{API{}, NetworkBoot{}, Orchestrator{}, Conductor{}, Rack{}, Compute{}, Migrate{}, Reseal{}, Dev{}}
 
 // allFields returns the settings of all roles by key.
 func allFields() map[string]field {

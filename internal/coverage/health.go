@@ -38,6 +38,7 @@ const (
 	RoleAPI          Role = "api"
 	RoleOrchestrator Role = "orchestrator"
 	RoleConductor    Role = "conductor"
+	RoleBoot         Role = "boot"
 )
 
 // Process is a process of Temper that records at intervals that it is there. Whether a conductor

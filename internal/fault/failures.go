@@ -19,6 +19,7 @@ const (
 	VirtualMediaRefused  Code = "virtual_media_refused"
 
 	MediumNotRead      Code = "medium_not_read"
+	NetworkNotAsked    Code = "network_boot_not_asked"
 	RamdiskUnusable    Code = "ramdisk_unusable"
 	AgentNeverCalled   Code = "agent_never_called"
 	AgentTokenTaken    Code = "agent_token_taken"
@@ -136,6 +137,10 @@ var ofFailures = []CodeRow{
 		Code: MediumNotRead, Can: []Do{ShowConsole}, Kind: Refused, Cause: true, Meaning: "The server was switched on, and nothing has read the CD that Temper makes for it.",
 		Advise: "Check that the BMC reaches media_url, which the validation of the node shows. Look at the server's console: it may boot from something else, or test its memory for longer than boot_timeout.", Then: thenRetry,
 		Fields: []string{"driver_info/external_http_url"},
+	},
+	{
+		Code: NetworkNotAsked, Can: []Do{ShowConsole, ShowPorts}, Kind: Refused, Cause: true, Meaning: "The server was switched on, and has asked for nothing that Temper serves for its boot by network.",
+		Advise: "Check that DHCP brings the server to iPXE and iPXE to temper boot, and that its MAC address is a port of the node. Look at the server's console.", Then: thenRetry,
 	},
 	{
 		Code: AgentNeverCalled, Can: []Do{ShowConsole, ShowPorts}, Kind: Unreachable, Cause: true, Meaning: "The server was booted, and the agent did not call in time.",

@@ -51,9 +51,9 @@ type Files struct {
 	Kernel, Initrd string // URLs, or absolute paths in settings; both are "" for Temper's own ramdisk
 }
 
-// Ramdisk is from what a server boots its agent by virtual media.
+// Ramdisk is from what a server boots its agent.
 type Ramdisk struct {
-	ISO   string   // URL of an image that the node names; "" = Temper makes one
+	ISO   string   // URL of an image that the node names; "" = Temper serves what it boots
 	Site  BootSite // where, if ISO is ""
 	Files Files    // of what, if ISO is ""
 }
@@ -62,6 +62,9 @@ type Ramdisk struct {
 // makes, of the kernel and the initrd that the node or a setting names, or of Temper's own. The error is fault.Invalid if there is
 // neither, or what the node names can't be used.
 func (s BootSites) Ramdisk(n *Node, f Family, driverInfo, instanceInfo map[string]any) (Ramdisk, error) {
+	if n.BootsByNetwork() {
+		return s.byNetwork(n, f, driverInfo, instanceInfo)
+	}
 	iso, err := agentISO(n, f, driverInfo, instanceInfo)
 	if err != nil || iso != "" {
 		return Ramdisk{ISO: iso}, err
@@ -77,6 +80,23 @@ func (s BootSites) Ramdisk(n *Node, f Family, driverInfo, instanceInfo map[strin
 	files, err := s.files(n, f, driverInfo, instanceInfo)
 	return Ramdisk{Site: site, Files: files}, err
 }
+
+// byNetwork is Ramdisk of a node that boots by network: no CD is made, and the node can't name one.
+func (s BootSites) byNetwork(n *Node, f Family, driverInfo, instanceInfo map[string]any) (Ramdisk, error) {
+	site := s.Of(n, driverInfo, instanceInfo)
+	if site.AgentURL == "" {
+		return Ramdisk{}, fault.New(fault.Invalid, "the setting agent_url, at which agents reach Temper, is not set: the boot interface %s of node %s needs it",
+			n.Interfaces["boot"], n.UUID)
+	}
+	if arch, _ := n.Properties["cpu_arch"].(string); arch != "" && arch != "x86_64" && arch != "amd64" {
+		return Ramdisk{}, fault.New(fault.Invalid, "node %s has the cpu_arch %s, and Temper boots x86_64 only by network", n.UUID, arch)
+	}
+	files, err := s.files(n, f, driverInfo, instanceInfo)
+	return Ramdisk{Site: site, Files: files}, err
+}
+
+// BootsByNetwork reports whether n boots its agent from the network.
+func (n *Node) BootsByNetwork() bool { return n.Implementation("boot").Boot == BootNetwork }
 
 // files returns the kernel and the initrd for n.
 func (s BootSites) files(n *Node, f Family, driverInfo, instanceInfo map[string]any) (Files, error) {

@@ -20,7 +20,7 @@ var hardware = []HardwareType{
 		},
 		Implementations: map[string][]Implementation{
 			"bios":       {no("bios")},
-			"boot":       {{Name: "redfish-virtual-media", Means: MeansBMC, Boot: BootVirtualMedia, Properties: []Property{deployISO, rescueISO, deployKernel, deployRamdisk, rescueKernel, rescueRamdisk, externalHTTPURL, kernelAppend}}},
+			"boot":       {{Name: "redfish-virtual-media", Means: MeansBMC, Boot: BootVirtualMedia, Properties: []Property{deployISO, rescueISO, deployKernel, deployRamdisk, rescueKernel, rescueRamdisk, externalHTTPURL, kernelAppend}}, byNetwork("ipxe"), byNetwork("pxe")},
 			"console":    {no("console"), serialOfRedfish},
 			"deploy":     {direct},
 			"firmware":   {no("firmware")},
@@ -36,7 +36,7 @@ var hardware = []HardwareType{
 	},
 	{
 		Name: "ipmi", Probed: true, ProbeFlag: "--ipmi",
-		About: "Servers whose BMC speaks IPMI 2.0 (RMCP+ over UDP). Power, boot device, NMI and verification work. A ramdisk agent can't be booted, because IPMI has no virtual media and there is no boot by network yet: deploying, and whatever else needs the agent, is refused.",
+		About: "Servers whose BMC speaks IPMI 2.0 (RMCP+ over UDP). The ramdisk agent is booted by network.",
 		Properties: []Property{
 			{Name: "ipmi_address", Required: true, Decides: true, Check: check(ParseIPMIAddress), About: "IP address or host name of the BMC. Required."},
 			{Name: "ipmi_port", ProbeFlag: "--port {value}", Decides: true, Check: check(ParseIPMIPort), About: "UDP port of the BMC. Default 623."},
@@ -58,7 +58,7 @@ var hardware = []HardwareType{
 		},
 		Implementations: map[string][]Implementation{
 			"bios":       {no("bios")},
-			"boot":       {noBoot},
+			"boot":       {byNetwork("ipxe"), byNetwork("pxe"), noBoot},
 			"console":    {ipmitoolSocat, no("console")},
 			"deploy":     {direct},
 			"firmware":   {no("firmware")},
@@ -122,7 +122,16 @@ func no(iface string) Implementation { return Implementation{Name: "no-" + iface
 // noBoot is the boot interface of servers that can't be made to boot the ramdisk agent.
 var noBoot = Implementation{
 	Name: "no-boot", Means: MeansNone,
-	Because: "The BMC has no virtual media, and booting the ramdisk agent by network is not implemented yet.",
+	Because: "It boots no ramdisk agent: choose ipxe, which boots it by network.",
+}
+
+// byNetwork is a boot interface that boots the ramdisk agent from the network: the firmware or DHCP brings the server to iPXE. Ironic's
+// ipxe and pxe differ in the boot loader; here both are iPXE.
+func byNetwork(name string) Implementation {
+	return Implementation{
+		Name: name, Means: MeansBMC, Boot: BootNetwork,
+		Properties: []Property{deployKernel, deployRamdisk, rescueKernel, rescueRamdisk, kernelAppend},
+	}
 }
 
 // ipmitoolSocat gives the serial console (Serial over LAN) to a client of a TCP port. Ironic runs ipmitool and socat for that.

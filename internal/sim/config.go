@@ -65,10 +65,11 @@ type Config struct {
 	// agents that do are described at agent.Progress.
 	NoProgress bool
 
-	PXE              bool // with the boot override Pxe an agent boots; without this setting the disk boots
-	TLS              bool // BMCs speak https, with certificates of a CA made for the rack
-	PerServerAddress bool // each BMC has an address of its own, 127.100.x.y, instead of a path
-	IPMI             bool // each BMC speaks IPMI, too, at a UDP port of its own on the rack's host
+	NetworkBoot      string // URL of the script that iPXE of a virtual machine with a BIOS begins with
+	PXE              bool   // with the boot override Pxe an agent boots; without this setting the disk boots
+	TLS              bool   // BMCs speak https, with certificates of a CA made for the rack
+	PerServerAddress bool   // each BMC has an address of its own, 127.100.x.y, instead of a path
+	IPMI             bool   // each BMC speaks IPMI, too, at a UDP port of its own on the rack's host
 
 	DiskBytes  int64 // size of each disk. Defaults to the drives' (480 GB and up; files are sparse)
 	ImageBytes int   // size of the disk image that is served. Defaults to 4 MiB

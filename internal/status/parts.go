@@ -25,6 +25,7 @@ const (
 	PartConductors     = "conductors"
 	PartReconciliation = "reconciliation"
 	PartClocks         = "clocks"
+	PartBoot           = "boot"
 )
 
 // Answer is how something answered that a process of Temper needs.
@@ -86,6 +87,9 @@ func Parts(s System) []Part {
 	temporal, reconciliation := s.temporal(), s.reconciliation()
 	s.withSetup(&temporal, &reconciliation)
 	parts := []Part{s.api(), s.postgreSQL(), temporal, s.orchestrators(), s.conductors(), reconciliation, s.clocks()}
+	if boot, runs := s.boot(); runs {
+		parts = append(parts, boot)
+	}
 	for i := range parts {
 		if parts[i].Versions == nil {
 			parts[i].Versions = []string{}
@@ -103,6 +107,24 @@ func (s *System) api() Part {
 	p.Message += s.died(all)
 	p.Versions = versionsOf(all, s.Version)
 	return p
+}
+
+// boot is the part that serves servers which boot by network. runs is false where nobody has started one.
+func (s *System) boot() (p Part, runs bool) {
+	all, alive := s.of(coverage.RoleBoot)
+	if len(all) == 0 {
+		return p, false
+	}
+	p = ok(PartBoot, text.Count(alive, "process is", "processes are")+" alive")
+	if alive == 0 {
+		p.OK = new(bool)
+		p.Message = "no process is alive"
+		p.Works = "whatever boots no agent; servers that are to boot by network find nothing, and their operations fail"
+		p.Check = "Start temper boot in the networks of the servers"
+	}
+	p.Message += s.died(all)
+	p.Versions = versionsOf(all, "")
+	return p, true
 }
 
 func (s *System) postgreSQL() Part {

@@ -20,6 +20,38 @@ func bootMedium(token string) *node.BootMedium {
 
 func keyHash(token string) []byte { return medium.Hash(medium.Key(token)) }
 
+// What a server boots by network is found by the MACs of its ports. No token is on the way, so that the first lookup gets it.
+func TestABootByNetworkIsFoundByTheMAC(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	n, o := running(t, s)
+	const mac = "52:54:00:00:00:07"
+	require.NoError(t, s.CreatePort(t.Context(), &node.Port{NodeUUID: n.UUID, Address: mac}))
+	_, err := s.NetworkMedium(t.Context(), mac)
+	kind(t, fault.NotFound, err)
+	m := &node.BootMedium{Medium: node.Medium{Network: true, APIURLs: []string{"http://api:6385"}}, KeyHash: keyHash}
+	for range 2 {
+		token, err := s.BeginBoot(t.Context(), o.ID, first, m)
+		require.NoError(t, err)
+		require.Empty(t, token)
+		found, err := s.NetworkMedium(t.Context(), mac)
+		require.NoError(t, err)
+		require.Equal(t, node.NetworkMedium{Medium: m.Medium, Node: n.UUID, KeyHash: keyHash(n.UUID)}, found)
+		require.NoError(t, s.MediumRead(t.Context(), found.KeyHash, 5))
+	}
+	_, err = s.NetworkMedium(t.Context(), "52:54:00:00:00:08")
+	kind(t, fault.NotFound, err)
+	_, err = s.AgentLookup(t.Context(), n.UUID, "a", func(revealed int, _, _ bool) (bool, string) {
+		require.Zero(t, revealed)
+		return false, ""
+	})
+	require.NoError(t, err)
+	_, err = s.CloseOperation(t.Context(), node.End{Operation: o.ID, RunID: "r1", Outcome: node.Failed, Error: "x"})
+	require.NoError(t, err)
+	_, err = s.NetworkMedium(t.Context(), mac)
+	kind(t, fault.NotFound, err)
+}
+
 // A conductor that takes a boot over gets the token and the medium of the one before, and no lookup gets the token. All ends
 // with the agent of the boot.
 func TestABootHasOneMediumUntilItsAgentIsForgotten(t *testing.T) {

@@ -192,6 +192,9 @@ func eachScanned(s *nodeScan) func(pgx.Row) (node.Node, error) {
 			return node.Node{}, err
 		}
 		s.node.Operation, s.node.Agent, s.node.MediumRead = s.open.operation(), s.agent.agent(), s.agent.mediumRead()
+		if s.node.MediumRead != nil {
+			s.node.MediumRead.Network = s.node.BootsByNetwork()
+		}
 		return s.node, nil
 	}
 }

@@ -542,7 +542,7 @@ CREATE INDEX outages_by_end ON outages (until_at);
 COMMENT ON TABLE outages IS 'Times in which no API and no orchestrator reached the database, or no orchestrator reached Temporal, and which are over. The first that reaches it again writes the row; the latest 1,000 are kept.';
 
 CREATE TABLE processes (
-    role        text        NOT NULL CHECK (role IN ('api', 'orchestrator', 'conductor')),
+    role        text        NOT NULL CHECK (role IN ('api', 'orchestrator', 'conductor', 'boot')),
     name        text        NOT NULL CHECK (name <> '' AND length(name) <= 300), -- a conductor's hostname; else host/pid
     version     text        NOT NULL,
     started_at  timestamptz NOT NULL DEFAULT clock_timestamp(),

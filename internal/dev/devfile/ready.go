@@ -10,6 +10,8 @@ type Ready struct {
 	MetricsURL string `json:"metrics_url,omitempty"`
 	AgentURL   string `json:"agent_url,omitempty"` // of the listener of agents, where they have one of their own
 	MediaURL   string `json:"media_url,omitempty"` // of the listener of CDs, likewise
+	// TFTPAddress is host:port at which iPXE is served by TFTP.
+	TFTPAddress string `json:"tftp_address,omitempty"`
 }
 
 // WriteReady writes a ready file.

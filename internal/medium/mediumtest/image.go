@@ -26,6 +26,7 @@ func Image(t testing.TB, without string) string {
 func Write(name, without string) error {
 	files := []iso.File{
 		{Path: "vmlinuz", Content: bytes.Repeat([]byte("kernel "), 30_000)},
+		{Path: "initrd", Content: bytes.Repeat([]byte("initrd "), 20_000)},
 		{Path: "isolinux/isolinux.bin", Content: bytes.Repeat([]byte("isolinux"), 1000)},
 		{Path: "isolinux/ldlinux.c32", Content: []byte("core")},
 	}

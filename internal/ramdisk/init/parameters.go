@@ -67,6 +67,12 @@ func findParameters(appear <-chan string) (network []byte, err error) {
 	if err := os.MkdirAll(filepath.Dir(parametersFile), 0o755); err != nil {
 		return nil, err
 	}
+	// Who boots by network has the authorities in an archive that was unpacked after the initrd.
+	if given := "/" + mediumCA; !slices.Contains(parameters, "ipa-ca-file="+caFile) {
+		if _, err := os.Stat(given); err == nil {
+			parameters = append(parameters, "ipa-ca-file="+given)
+		}
+	}
 	return network, os.WriteFile(parametersFile, []byte(strings.Join(parameters, "\n")+"\n"), 0o600)
 }
 

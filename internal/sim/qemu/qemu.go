@@ -26,7 +26,10 @@ type Config struct {
 	// Secure is that UEFI boots only what Microsoft or Debian has signed (Secure Boot).
 	Secure bool
 	NVMe   bool // the disk is one; else it is virtio's
-	Log    *zap.Logger
+	// NetworkBoot is the URL of the script that iPXE begins with, which QEMU's DHCP names: a BIOS boots the network card's ROM, which is
+	// iPXE (Debian: ipxe-qemu). UEFI would ask for a program by TFTP. "" = machines boot no network.
+	NetworkBoot string
+	Log         *zap.Logger
 }
 
 // Machines are the machines of a rack. They are machine.Computer.
@@ -183,13 +186,13 @@ func (m *Machines) arguments(s *machine.Server, from machine.Source) ([]string, 
 		"-chardev", "socket,id=monitor,fd=3", "-mon", "chardev=monitor,mode=control",
 		// A guest that asks to forget something is not heard, so that what it erases it has to write. Zeros that it writes take no room.
 		"-drive", "if=none,id=disk,format=raw,discard=unmap,detect-zeroes=unmap,file=" + disk,
-		"-device", fmt.Sprintf("%s,drive=disk,bootindex=%d", m.disk(s), order(from != machine.CD)),
+		"-device", fmt.Sprintf("%s,drive=disk,bootindex=%d", m.disk(s), order(from == machine.Disk)),
 		// The guest calls the host as 10.0.2.2, and the host calls the agent at callback.
-		"-netdev", "user,id=net,hostfwd=tcp:" + callback + "-:9999,hostfwd=tcp:" + ssh + "-:22", "-device", "e1000e,netdev=net,romfile=,mac=" + s.NICs[0].MAC,
+		"-netdev", "user,id=net,hostfwd=tcp:" + callback + "-:9999,hostfwd=tcp:" + ssh + "-:22" + m.bootFile(from), "-device", "e1000e,netdev=net,mac=" + s.NICs[0].MAC + m.rom(from),
 		"-fw_cfg", "name=opt/dev.temper/parameters,string=temper-advertise=" + callback,
 	}
 	if medium := s.MediaFile(); medium != "" {
-		args = append(args, "-drive", "if=none,id=cd,media=cdrom,readonly=on,file="+medium, "-device", fmt.Sprintf("ide-cd,drive=cd,bootindex=%d", order(from == machine.CD)))
+		args = append(args, "-drive", "if=none,id=cd,media=cdrom,readonly=on,file="+medium, "-device", fmt.Sprintf("ide-cd,drive=cd,bootindex=%d", 2*order(from == machine.CD)))
 	}
 	if m.BIOS {
 		return args, nil
@@ -205,6 +208,22 @@ func (m *Machines) arguments(s *machine.Server, from machine.Source) ([]string, 
 		return nil, err
 	}
 	return append(args, "-drive", "if=pflash,unit=0,format=raw,readonly=on,file="+code, "-drive", "if=pflash,unit=1,format=raw,file="+vars), nil
+}
+
+// bootFile is what QEMU's DHCP tells a machine that boots from the network.
+func (m *Machines) bootFile(from machine.Source) string {
+	if from != machine.Network || m.NetworkBoot == "" {
+		return ""
+	}
+	return ",bootfile=" + m.NetworkBoot
+}
+
+// rom is the network card's: none, or the one from which the machine boots.
+func (m *Machines) rom(from machine.Source) string {
+	if from != machine.Network {
+		return ",romfile="
+	}
+	return fmt.Sprintf(",bootindex=%d", order(true))
 }
 
 // disk is the device of the disk.

@@ -1,0 +1,53 @@
+package conductor
+
+import (
+	"context"
+
+	"go.temper.dev/temper/internal/bmc"
+	"go.temper.dev/temper/internal/medium"
+	"go.temper.dev/temper/internal/node"
+)
+
+// networkBoot boots the ramdisk by network, with a one-time boot override. What the server loads stands in the database, where whatever
+// process it asks finds it by the MAC.
+type networkBoot struct{}
+
+// prepareRamdisk lets the server load its files, sets the override and reads it back.
+func (networkBoot) prepareRamdisk(ctx context.Context, t *task, _ *node.Step) (bool, error) {
+	device, err := t.bootDevice(ctx)
+	if err != nil {
+		return false, err
+	}
+	ramdisk, err := t.ramdisk()
+	if err != nil {
+		return false, err
+	}
+	if on, err := t.isOn(ctx); err != nil || on {
+		return on, err
+	}
+	t.addUndo(node.UndoClearBoot)
+	if err := t.save(ctx); err != nil {
+		return false, err
+	}
+	m := t.medium(ramdisk)
+	m.Network, m.NetworkData = true, nil // who boots by network has an address by DHCP
+	key := func(uuid string) []byte { return medium.Hash("boot by network of " + uuid) }
+	if _, err := t.Store.BeginBoot(ctx, t.op.ID, t.claim, &node.BootMedium{Medium: m, KeyHash: key}); err != nil {
+		return false, err
+	}
+	return false, t.setBoot(ctx, device, bmc.Boot{Device: bmc.DevicePXE})
+}
+
+func (networkBoot) cleanUpRamdisk(ctx context.Context, t *task) error {
+	device, err := t.bootDevice(ctx)
+	if err != nil {
+		return err
+	}
+	if err := t.setBoot(ctx, device, bmc.Boot{Device: bmc.DeviceNone}); err != nil {
+		return err
+	}
+	t.undone(node.UndoClearBoot)
+	return nil
+}
+
+func (networkBoot) giveUpRamdisk(context.Context, *task) {}

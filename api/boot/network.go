@@ -1,0 +1,106 @@
+package boot
+
+import (
+	"bytes"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+
+	"github.com/gin-gonic/gin"
+	"go.uber.org/zap"
+
+	"go.temper.dev/temper/api/httpd"
+	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/medium"
+	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/ramdisk/initrd"
+)
+
+// networkRoutes are the routes of servers that boot by network. They are open: firmware can't log in, and nothing secret is there.
+func (s *Server) networkRoutes() []httpd.Route {
+	const path = medium.NetworkPrefix + ":mac/:name"
+	return []httpd.Route{
+		httpd.Get(medium.NetworkScript, 0, s.getFirstScript).Open().For(httpd.BMCs),
+		httpd.Get(path, 0, s.getNetworkFile).Open().For(httpd.BMCs), httpd.Head(path, 0, s.getNetworkFile).Open().For(httpd.BMCs),
+	}
+}
+
+// getFirstScript answers GET of the script that iPXE begins with.
+func (s *Server) getFirstScript(*gin.Context) (int, any, error) {
+	return http.StatusOK, script(medium.FirstScript, nil), nil
+}
+
+// getNetworkFile answers GET and HEAD of a file of the server with a MAC. Only the server of an operation that boots it by network has any.
+func (s *Server) getNetworkFile(c *gin.Context) (int, any, error) {
+	mac, err := net.ParseMAC(c.Param("mac"))
+	if s.ramdisk == nil || err != nil {
+		return httpd.NotFound(c)
+	}
+	name := c.Param("name")
+	m, err := s.store.NetworkMedium(c.Request.Context(), mac.String())
+	switch {
+	case fault.Is(err, fault.NotFound) && name == medium.ScriptName:
+		httpd.Logger(c).Info("a server asked what it boots by network, and boots nothing now", zap.Stringer("mac", mac), zap.String("from", c.RemoteIP()))
+		return http.StatusOK, script(medium.NothingScript, nil), nil
+	case fault.Is(err, fault.NotFound):
+		return httpd.NotFound(c)
+	case err != nil:
+		return 0, nil, err
+	}
+	return s.networkFile(c, m, name)
+}
+
+func (s *Server) networkFile(c *gin.Context, m node.NetworkMedium, name string) (int, any, error) {
+	log := httpd.Logger(c)
+	image, err := s.ramdisk.imageOf(c.Request.Context(), m.Medium)
+	if err != nil {
+		log.Warn("what a server boots by network can't be had", zap.String("node", m.Node), zap.Error(err))
+		return 0, nil, err
+	}
+	sent := func(n int64) { s.reads.add(m.KeyHash, n, log) }
+	contents := medium.Contents{Node: m.Node, APIURLs: m.APIURLs, InspectionURL: m.InspectionURL, Append: m.Append, CA: s.ramdisk.ca}
+	switch name {
+	case medium.ScriptName:
+		text, err := image.Script(contents)
+		if err != nil {
+			return 0, nil, fault.New(fault.Internal, "make the script of node %s: %w", m.Node, err)
+		}
+		log.Info("a server boots by network", zap.String("node", m.Node), zap.String("from", c.RemoteIP()))
+		return http.StatusOK, script(text, sent), nil
+	case medium.CAName:
+		return http.StatusOK, file(bytes.NewReader(s.ramdisk.caArchive), "application/octet-stream", sent), nil
+	}
+	content, found, err := image.File(name)
+	if err != nil {
+		return 0, nil, err
+	}
+	if !found {
+		return httpd.NotFound(c)
+	}
+	f := file(content, "application/octet-stream", sent)
+	f.Changed = image.Changed()
+	return http.StatusOK, f, nil
+}
+
+func script(text string, sent func(int64)) httpd.File {
+	return file(strings.NewReader(text), "text/plain; charset=utf-8", sent)
+}
+
+func file(content io.ReadSeeker, kind string, sent func(int64)) httpd.File {
+	if sent == nil {
+		sent = func(int64) {}
+	}
+	return httpd.File{Content: content, ContentType: kind, Sent: sent}
+}
+
+// archiveOf is an initrd with files.
+func archiveOf(content map[string][]byte) ([]byte, error) {
+	files := initrd.Files{}
+	for name, b := range content {
+		files[name] = initrd.File{Content: b}
+	}
+	var out bytes.Buffer
+	err := initrd.Write(&out, files)
+	return out.Bytes(), err
+}

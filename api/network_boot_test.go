@@ -1,0 +1,90 @@
+package api_test
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"go.temper.dev/temper/api"
+	"go.temper.dev/temper/api/apitest"
+	"go.temper.dev/temper/internal/bootimage"
+	"go.temper.dev/temper/internal/dial"
+	"go.temper.dev/temper/internal/medium"
+	"go.temper.dev/temper/internal/medium/mediumtest"
+	"go.temper.dev/temper/internal/node"
+)
+
+// A server that boots by network gets its files by the MAC of its port, while an operation boots it. Whoever else asks gets a script
+// that ends, and the agent gets its token from its first lookup.
+func TestAServerBootsByNetworkWhileAnOperationBootsIt(t *testing.T) {
+	t.Parallel()
+	ramdisk, err := api.OpenRamdisk(api.RamdiskFiles{Image: mediumtest.Image(t, ""), Others: bootimage.Config{Dir: t.TempDir(), Limit: 1 << 30, Reach: dial.Reach{Loopback: true}}})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, ramdisk.Close()) })
+	b := apitest.New(t, func(c *api.Config) { c.Ramdisk = ramdisk })
+	b.WithConductors()
+	uuid := b.WaitingWithPort("n1")
+	b.SQL(`DELETE FROM agents`)
+	b.SQL(`UPDATE operations SET phase = 'running', claim_seq = 1, claim_attempt = 1`)
+	srv := httptest.NewServer(b.Handler)
+	defer srv.Close()
+	read := func(path string) (int, string) {
+		t.Helper()
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, srv.URL+"/netboot/"+path, nil)
+		require.NoError(t, err)
+		res, err := srv.Client().Do(r)
+		require.NoError(t, err)
+		defer res.Body.Close()
+		body, err := io.ReadAll(res.Body)
+		require.NoError(t, err)
+		return res.StatusCode, string(body)
+	}
+	mac := strings.ReplaceAll(apitest.MAC, ":", "-")
+	status, script := read("boot.ipxe")
+	require.Equal(t, http.StatusOK, status)
+	require.Contains(t, script, "chain --autofree ${netX/mac:hexhyp}/script")
+
+	_, script = read(mac + "/script")
+	require.Contains(t, script, "Temper boots nothing")
+	require.NotContains(t, script, "kernel")
+
+	_, err = b.Store.BeginBoot(t.Context(), b.LastOperation(uuid).ID, node.Claim{Seq: 1, Attempt: 1}, &node.BootMedium{
+		Medium:  node.Medium{Network: true, APIURLs: []string{"http://api:6385"}, Append: "nofb"},
+		KeyHash: func(uuid string) []byte { return medium.Hash(uuid) },
+	})
+	require.NoError(t, err)
+	_, script = read(mac + "/script")
+	require.Contains(t, script, "\nkernel --name kernel kernel initrd=initrd BOOTIF=01-${netX/mac:hexhyp} ")
+	require.Contains(t, script, " ipa-api-url=http://api:6385 ipa-node-uuid="+uuid+" nofb || goto failed\n")
+	require.NotContains(t, script, "token")
+	total := len(script)
+	for _, name := range []string{"kernel", "initrd"} {
+		status, content := read(mac + "/" + name)
+		require.Equal(t, http.StatusOK, status)
+		require.NotEmpty(t, content)
+		total += len(content)
+	}
+	require.EventuallyWithT(t, func(t *assert.CollectT) {
+		assert.Equal(t, strconv.Itoa(total), b.Text(`SELECT medium_read_bytes::text FROM agents`))
+	}, 10*time.Second, 50*time.Millisecond)
+	for _, path := range []string{mac + "/passwd", "52-54-00-99-99-99/kernel", "no-mac/script"} {
+		status, _ := read(path)
+		require.Equal(t, http.StatusNotFound, status, path)
+	}
+
+	b.SQL(`UPDATE operations SET phase = 'waiting'`)
+	token, _ := b.At(62, http.MethodGet, "/v1/lookup?addresses="+apitest.MAC, nil).Lookup()
+	require.Greater(t, len(token), 20)
+	b.SQL(`UPDATE operations SET phase = 'ended', ended_at = now(), outcome = 'succeeded'`)
+	_, script = read(mac + "/script")
+	require.Contains(t, script, "Temper boots nothing")
+	status, _ = read(mac + "/initrd")
+	require.Equal(t, http.StatusNotFound, status)
+}
