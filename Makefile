@@ -53,7 +53,7 @@ slowest = echo "The slowest $(1):"; sed -nE 's/.*"Action":"(pass|fail)","Package
 .PHONY: test
 test: build ## run all tests, and start what they need
 	@{ command -v ipmi_sim && command -v ipmitool; } >/dev/null || [ "$$(id -u)" != 0 ] || { apt-get update && apt-get install --yes openipmi ipmitool; }
-	@{ command -v qemu-system-x86_64 && test -e /usr/share/OVMF/OVMF_CODE_4M.fd; } >/dev/null || [ "$$(id -u)" != 0 ] || { apt-get update && apt-get install --yes --no-install-recommends qemu-system-x86 ovmf ipxe-qemu; }
+	@{ command -v qemu-system-x86_64 && test -e /usr/share/OVMF/OVMF_CODE_4M.fd; } >/dev/null || [ "$$(id -u)" != 0 ] || { apt-get update && apt-get install --yes --no-install-recommends qemu-system-x86 ovmf; }
 	@bin/temper dev prepare
 	@go build -C tools -o ../bin/ gotest.tools/gotestsum
 	go test -C deploy/temporal-dev -tags $(TEMPORAL_TAGS) -timeout 5m $(TEST_FLAGS) ./...
@@ -127,7 +127,8 @@ soak: build ## kill processes at random while operations run on a faulty rack, a
 .PHONY: vm
 vm: build ## deploy virtual machines in more ways than make test; needs what make test installs
 	@command -v qemu-img >/dev/null || [ "$$(id -u)" != 0 ] || { apt-get update && apt-get install --yes --no-install-recommends qemu-utils; }
-	TEMPER_TEST_REQUIRE=1 TEMPER_TEST_VM=1 TEMPER_TEST_PROGRAMS=$(CURDIR)/bin go test ./test/system -count 1 -timeout 15m -run 'VirtualMachine|DeployedSystem|SecurelyBooted|EarlierTenant' $(TEST_FLAGS)
+	@{ command -v dnsmasq && test -e /usr/lib/ipxe/snponly.efi; } >/dev/null || [ "$$(id -u)" != 0 ] || { apt-get update && apt-get install --yes --no-install-recommends dnsmasq-base ipxe ipxe-qemu; }
+	TEMPER_TEST_REQUIRE=1 TEMPER_TEST_VM=1 TEMPER_TEST_PROGRAMS=$(CURDIR)/bin go test ./test/system -count 1 -timeout 25m -run 'VirtualMachine|DeployedSystem|SecurelyBooted|EarlierTenant' $(TEST_FLAGS)
 
 .PHONY: ramdisk
 ramdisk: ## build a ramdisk from Debian's packages, as an ISO and more, in bin/ramdisk; needs apt, but not root. FLAVOUR=rescue adds SSH and tools

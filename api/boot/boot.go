@@ -33,9 +33,10 @@ type Store interface {
 
 // Files says from which files media are made.
 type Files struct {
-	Image  string           // Temper's own ramdisk
-	CA     string           // the authorities that agents trust, PEM; "" = none
-	Others bootimage.Config // the CDs of other kernels and ramdisks, which have the boot loaders of Image
+	Image   string           // Temper's own ramdisk
+	CA      string           // the authorities that agents trust, PEM; "" = none
+	Loaders string           // folder of iPXE, for firmware that loads it by HTTP
+	Others  bootimage.Config // the CDs of other kernels and ramdisks, which have the boot loaders of Image
 }
 
 // Ramdisk is that from which media are made.
@@ -44,6 +45,7 @@ type Ramdisk struct {
 	ca        []byte
 	caArchive []byte
 	others    *bootimage.Cache
+	loaders   string
 }
 
 // Open opens the files.
@@ -71,7 +73,7 @@ func Open(f Files) (*Ramdisk, error) {
 	if err != nil {
 		return nil, errors.Join(err, i.Close())
 	}
-	return &Ramdisk{image: i, ca: ca, caArchive: archive, others: others}, nil
+	return &Ramdisk{image: i, ca: ca, caArchive: archive, others: others, loaders: f.Loaders}, nil
 }
 
 // Close closes the files, and removes those that were made.

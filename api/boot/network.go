@@ -2,9 +2,14 @@ package boot
 
 import (
 	"bytes"
+	"errors"
 	"io"
+	"io/fs"
 	"net"
 	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/gin-gonic/gin"
@@ -13,6 +18,7 @@ import (
 	"go.temper.dev/temper/api/httpd"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/medium"
+	"go.temper.dev/temper/internal/netboot"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/internal/ramdisk/initrd"
 )
@@ -33,11 +39,14 @@ func (s *Server) getFirstScript(*gin.Context) (int, any, error) {
 
 // getNetworkFile answers GET and HEAD of a file of the server with a MAC. Only the server of an operation that boots it by network has any.
 func (s *Server) getNetworkFile(c *gin.Context) (int, any, error) {
+	name := c.Param("name")
+	if c.Param("mac") == "loader" && s.ramdisk != nil && slices.Contains(netboot.Loaders, name) {
+		return s.loader(c, name)
+	}
 	mac, err := net.ParseMAC(c.Param("mac"))
 	if s.ramdisk == nil || err != nil {
 		return httpd.NotFound(c)
 	}
-	name := c.Param("name")
 	m, err := s.store.NetworkMedium(c.Request.Context(), mac.String())
 	switch {
 	case fault.Is(err, fault.NotFound) && name == medium.ScriptName:
@@ -81,6 +90,19 @@ func (s *Server) networkFile(c *gin.Context, m node.NetworkMedium, name string) 
 	f := file(content, "application/octet-stream", sent)
 	f.Changed = image.Changed()
 	return http.StatusOK, f, nil
+}
+
+// loader is a build of iPXE, for firmware that boots by HTTP.
+func (s *Server) loader(c *gin.Context, name string) (int, any, error) {
+	b, err := os.ReadFile(filepath.Join(s.ramdisk.loaders, name)) // the largest has a megabyte
+	if errors.Is(err, fs.ErrNotExist) {
+		httpd.Logger(c).Warn("a boot loader is missing (Debian: apt-get install ipxe)", zap.String("file", name), zap.String("folder", s.ramdisk.loaders))
+		return httpd.NotFound(c)
+	}
+	if err != nil {
+		return 0, nil, err
+	}
+	return http.StatusOK, file(bytes.NewReader(b), "application/efi", nil), nil
 }
 
 func script(text string, sent func(int64)) httpd.File {

@@ -27,6 +27,6 @@ func openRamdisk(r *config.API, reach dial.Reach) (*api.Ramdisk, error) {
 		dir = filepath.Join(all, "temper", "cds", name)
 	}
 	return api.OpenRamdisk(api.RamdiskFiles{
-		Image: r.Ramdisk, CA: r.Agents.CA, Others: bootimage.Config{Dir: dir, Limit: int64(r.CacheGiB) << 30, Reach: reach},
+		Image: r.Ramdisk, CA: r.Agents.CA, Loaders: r.IPXE, Others: bootimage.Config{Dir: dir, Limit: int64(r.CacheGiB) << 30, Reach: reach},
 	})
 }

@@ -134,7 +134,7 @@ var rules = []rule{
 		never: []string{temporal, pgx, gofish}, why: "what is asked of a node, not how it is carried out",
 	},
 	{
-		at: "api/boot", ours: []string{"api/httpd", "internal/bootimage", "internal/fault", "internal/medium", "internal/node", "internal/ramdisk/initrd"},
+		at: "api/boot", ours: []string{"api/httpd", "internal/bootimage", "internal/fault", "internal/medium", "internal/netboot", "internal/node", "internal/ramdisk/initrd"},
 		never: []string{temporal, pgx, gofish}, why: "what servers boot from, wherever it is stored",
 	},
 	{

@@ -96,6 +96,7 @@ type Agents struct {
 	Networks []string `key:"agent_networks" help:"networks from which agents may call; empty is all"`
 	Cache    string   `key:"ramdisk_cache" help:"folder for the CDs of deploy_kernel and deploy_ramdisk, of this process alone; empty is one in the user's cache"`
 	CacheGiB int      `key:"ramdisk_cache_gib" default:"4" help:"how many GiB of them are kept"`
+	IPXE     string   `key:"ipxe_dir" default:"/usr/lib/ipxe" help:"folder with undionly.kpxe and snponly.efi, which firmware loads that boots by network, as in Debian's package ipxe"`
 	CA       string   `key:"agent_ca" help:"file with the authorities of the certificates of agent_url and of image servers, PEM, which these CDs carry; empty is none"`
 }
 

@@ -1,6 +1,9 @@
 package config
 
 import (
+	"net/netip"
+	"slices"
+
 	"go.temper.dev/temper/internal/origin"
 )
 
@@ -17,7 +20,11 @@ type NetworkBoot struct {
 	Agents
 	Listen string `key:"boot_listen" flag:"listen" default:"127.0.0.1:6386" help:"address of the HTTP listener, without TLS, from which servers load what they boot, and BMCs the CDs; agents call there, too, unless agent_listen is set"`
 	TFTP   string `key:"tftp_listen" help:"address from which firmware loads iPXE by TFTP, such as 10.0.0.5:69; empty is that it is not served"`
-	IPXE   string `key:"ipxe_dir" default:"/usr/lib/ipxe" help:"folder with undionly.kpxe, snponly.efi and ipxe.efi, as in Debian's package ipxe"`
+	// DHCP is one of the words below.
+	DHCP          string   `key:"dhcp" default:"none" help:"whether it touches your DHCP: none is that it answers no request; proxy is that it tells servers that boot by network what to load, beside your DHCP server; server is that it also gives them addresses of dhcp_ranges"`
+	DHCPInterface string   `key:"dhcp_interface" help:"network interface on which it answers DHCP"`
+	DHCPAddress   string   `key:"dhcp_address" help:"address of this machine for servers and relays, by which DHCP names it: one of dhcp_interface, which stays the same"`
+	DHCPRanges    []string `key:"dhcp_ranges" help:"addresses that it gives out, as 10.0.0.100-10.0.0.200/24, each with router=ADDRESS and dns=ADDRESS after spaces, where there are such"`
 }
 
 // API returns the settings of the API that this role is for servers and agents. It has no clients.
@@ -47,7 +54,40 @@ func (r *NetworkBoot) check(p *problems) {
 	if r.TFTP != "" {
 		p.requireAddress("tftp_listen", r.TFTP)
 	}
+	r.checkDHCP(p)
 	if r.Ramdisk == "" {
 		p.refuse("ramdisk", "want the file temper-ramdisk.iso that make ramdisk builds: servers load its kernel and its initrd")
+	}
+}
+
+// Values of the setting dhcp.
+const (
+	DHCPNone   = "none"
+	DHCPProxy  = "proxy"
+	DHCPServer = "server"
+)
+
+func (r *NetworkBoot) checkDHCP(p *problems) {
+	if !slices.Contains([]string{DHCPNone, DHCPProxy, DHCPServer}, r.DHCP) {
+		p.refuse("dhcp", "want none, proxy or server")
+		return
+	}
+	switch {
+	case r.DHCP != DHCPServer && len(r.DHCPRanges) > 0:
+		p.refuse("dhcp", "want server, because dhcp_ranges has addresses to give out")
+	case r.DHCP == DHCPServer && len(r.DHCPRanges) == 0:
+		p.refuse("dhcp_ranges", "want the addresses to give out, because dhcp is server")
+	}
+	if r.DHCP == DHCPNone {
+		return
+	}
+	if a, err := netip.ParseAddr(r.DHCPAddress); err != nil || !a.Is4() {
+		p.refuse("dhcp_address", "want the address of IPv4 at which servers reach this machine, because dhcp is %s", r.DHCP)
+	}
+	if r.DHCPInterface == "" {
+		p.refuse("dhcp_interface", "want the name of a network interface, because dhcp is %s", r.DHCP)
+	}
+	if r.TFTP == "" {
+		p.refuse("tftp_listen", "want an address with port 69, because dhcp leads firmware to it")
 	}
 }

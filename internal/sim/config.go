@@ -65,6 +65,7 @@ type Config struct {
 	// agents that do are described at agent.Progress.
 	NoProgress bool
 
+	Tap              string // network interface of this machine in whose network a virtual machine is; "" = it has one of QEMU
 	NetworkBoot      string // URL of the script that iPXE of a virtual machine with a BIOS begins with
 	PXE              bool   // with the boot override Pxe an agent boots; without this setting the disk boots
 	TLS              bool   // BMCs speak https, with certificates of a CA made for the rack

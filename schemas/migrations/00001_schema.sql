@@ -211,6 +211,14 @@ CREATE TABLE media (
 ) WITH (fillfactor = 70);
 COMMENT ON TABLE media IS 'From which CD the agent of a node boots, where Temper makes the CD while it is read. It ends with the agent of the boot.';
 
+CREATE TABLE dhcp_leases (
+    address inet        PRIMARY KEY,
+    holder  text        NOT NULL, -- the MAC of a server; declined = somebody uses the address whom no process knows
+    until   timestamptz NOT NULL
+);
+COMMENT ON TABLE dhcp_leases IS 'Addresses that temper boot has given to servers that boot by network. One that is over is given out again.';
+CREATE INDEX dhcp_leases_by_holder ON dhcp_leases (holder);
+
 CREATE TABLE node_logs (
     id           bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     node_id      bigint      NOT NULL REFERENCES nodes (id) ON DELETE CASCADE,

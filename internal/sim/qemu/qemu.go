@@ -29,7 +29,9 @@ type Config struct {
 	// NetworkBoot is the URL of the script that iPXE begins with, which QEMU's DHCP names: a BIOS boots the network card's ROM, which is
 	// iPXE (Debian: ipxe-qemu). UEFI would ask for a program by TFTP. "" = machines boot no network.
 	NetworkBoot string
-	Log         *zap.Logger
+	// Tap is the tap interface at whose other end the machine's network card is, for a single machine; "" = it is in a network of QEMU.
+	Tap string
+	Log *zap.Logger
 }
 
 // Machines are the machines of a rack. They are machine.Computer.
@@ -187,9 +189,14 @@ func (m *Machines) arguments(s *machine.Server, from machine.Source) ([]string, 
 		// A guest that asks to forget something is not heard, so that what it erases it has to write. Zeros that it writes take no room.
 		"-drive", "if=none,id=disk,format=raw,discard=unmap,detect-zeroes=unmap,file=" + disk,
 		"-device", fmt.Sprintf("%s,drive=disk,bootindex=%d", m.disk(s), order(from == machine.Disk)),
+		"-device", "e1000e,netdev=net,mac=" + s.NICs[0].MAC + m.rom(from),
+	}
+	if m.Tap != "" {
+		args = append(args, "-netdev", "tap,id=net,script=no,downscript=no,ifname="+m.Tap)
+	} else {
 		// The guest calls the host as 10.0.2.2, and the host calls the agent at callback.
-		"-netdev", "user,id=net,hostfwd=tcp:" + callback + "-:9999,hostfwd=tcp:" + ssh + "-:22" + m.bootFile(from), "-device", "e1000e,netdev=net,mac=" + s.NICs[0].MAC + m.rom(from),
-		"-fw_cfg", "name=opt/dev.temper/parameters,string=temper-advertise=" + callback,
+		args = append(args, "-netdev", "user,id=net,hostfwd=tcp:"+callback+"-:9999,hostfwd=tcp:"+ssh+"-:22"+m.bootFile(from),
+			"-fw_cfg", "name=opt/dev.temper/parameters,string=temper-advertise="+callback)
 	}
 	if medium := s.MediaFile(); medium != "" {
 		args = append(args, "-drive", "if=none,id=cd,media=cdrom,readonly=on,file="+medium, "-device", fmt.Sprintf("ide-cd,drive=cd,bootindex=%d", 2*order(from == machine.CD)))

@@ -1,0 +1,119 @@
+package system_test
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"go.temper.dev/temper/internal/sim"
+	"go.temper.dev/temper/internal/testenv"
+)
+
+// tapNumber tells the networks of a run apart.
+var tapNumber = 0
+
+// tap makes a network with a virtual machine and this machine, which has the address host there.
+func tap(t *testing.T) (name, host string) {
+	t.Helper()
+	if os.Getuid() != 0 {
+		testenv.Missing(t, "only root can make a network for a virtual machine")
+	}
+	tapNumber++
+	name, host = fmt.Sprintf("tpr%d", os.Getpid()%100_000*10+tapNumber), fmt.Sprintf("10.213.%d.1", os.Getpid()%250+tapNumber)
+	ip := func(args ...string) {
+		t.Helper()
+		out, err := exec.CommandContext(t.Context(), "ip", args...).CombinedOutput()
+		require.NoError(t, err, "%s", out)
+	}
+	ip("tuntap", "add", "dev", name, "mode", "tap")
+	t.Cleanup(func() {
+		out, err := exec.Command("ip", "link", "del", name).CombinedOutput() //nolint:noctx // it returns at once
+		require.NoError(t, err, "%s", out)
+	})
+	ip("addr", "add", host+"/24", "dev", name)
+	ip("link", "set", name, "up")
+	return name, host
+}
+
+// dnsmasq runs a DHCP server with these lines until the end of the test.
+func dnsmasq(t *testing.T, on string, lines ...string) {
+	t.Helper()
+	testenv.Need(t, "dnsmasq", "dnsmasq-base")
+	dir := t.TempDir()
+	conf := filepath.Join(dir, "conf")
+	lines = append(lines, "port=0", "interface="+on, "bind-interfaces", "except-interface=lo", "dhcp-leasefile="+filepath.Join(dir, "leases"), "pid-file=", "user=root")
+	require.NoError(t, os.WriteFile(conf, []byte(strings.Join(lines, "\n")+"\n"), 0o600))
+	c := exec.CommandContext(t.Context(), "dnsmasq", "--keep-in-foreground", "--log-facility=-", "--conf-file="+conf)
+	require.NoError(t, c.Start())
+	t.Cleanup(func() { _ = c.Process.Kill(); _ = c.Wait() })
+}
+
+// documented are the lines for dnsmasq in docs/dhcp.md, for other addresses than those of the page.
+func documented(t *testing.T, host, port string) []string {
+	t.Helper()
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "dhcp.md"))
+	require.NoError(t, err)
+	_, rest, _ := strings.Cut(string(page), "### dnsmasq\n\n```\n")
+	lines, _, found := strings.Cut(rest, "\n```")
+	require.True(t, found)
+	network := host[:strings.LastIndex(host, ".")+1]
+	return strings.Split(strings.NewReplacer("10.0.0.5:6386", host+":"+port, "10.0.0.5", host, "10.0.0.", network).Replace(lines), "\n")
+}
+
+// Machines with UEFI and with a BIOS load iPXE by TFTP and their agent by HTTP: by our DHCP server, by our proxy beside somebody else's
+// server, and by somebody else's server alone, with the lines of docs/dhcp.md.
+//
+//nolint:paralleltest // one machine after the other: each needs a processor
+func TestAVirtualMachineBootsByNetworkWithDHCP(t *testing.T) {
+	testenv.OnlyInVM(t)
+	testenv.Need(t, "qemu-system-x86_64", "qemu-system-x86")
+	for _, c := range []struct {
+		name, firmware, dhcp string
+	}{
+		{"uefi-server", sim.UEFI, "server"}, {"bios-proxy", sim.BIOS, "proxy"}, {"uefi-proxy", sim.UEFI, "proxy"}, {"uefi-none", sim.UEFI, "none"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := world(t)
+			name, host := tap(t)
+			l, err := net.Listen("tcp", host+":0") //nolint:noctx // a test
+			require.NoError(t, err)
+			_, port, err := net.SplitHostPort(l.Addr().String())
+			require.NoError(t, err)
+			require.NoError(t, l.Close())
+			at := net.JoinHostPort(host, port)
+			network := host[:strings.LastIndex(host, ".")+1]
+			args := []string{"--listen", at, "--tftp-listen", host + ":69", "--dhcp", c.dhcp}
+			switch c.dhcp {
+			case "server":
+				args = append(args, "--dhcp-interface", name, "--dhcp-address", host, "--dhcp-ranges", network+"100-"+network+"110/24 router="+host)
+			case "proxy":
+				args = append(args, "--dhcp-interface", name, "--dhcp-address", host)
+				dnsmasq(t, name, "dhcp-range="+network+"100,"+network+"110,1h")
+			default:
+				dnsmasq(t, name, documented(t, host, port)...)
+			}
+			group := "dhcp-" + c.name
+			s.role(t, "boot", group+"-boot", []string{"TEMPER_RAMDISK=" + builtISO(t)}, args...)
+			s.conductor(t, group, group+"-1", "TEMPER_AGENT_URL=http://"+at,
+				"TEMPER_DEPLOY_CALLBACK_TIMEOUT=10m", "TEMPER_POWER_TIMEOUT=1m", "TEMPER_BOOT_TIMEOUT=5m")
+			dir := t.TempDir()
+			r := ownRack(t, s.APIURL, sim.Config{Servers: 1, Machines: sim.QEMU, Firmware: c.firmware, DataDir: dir, PXE: true, Tap: name})
+			n := &vm{node: available(t, s, r), dir: dir}
+			s.must(t, http.StatusOK, http.MethodPatch, "/v1/nodes/"+n.uuid, append(set("conductor_group", group), set("boot_interface", "ipxe")...))
+			system := partitioned()
+			copy(system, restarting())
+			n.diskImage(system)
+			deploy := n.provision("active", nil)
+			n.prints("ipa-node-uuid=" + n.uuid)
+			n.done(deploy, "active")
+			require.Regexp(t, `the server had read \d\d[.\d]* MB of its kernel and initrd`, fmt.Sprint(n.timeline(deploy)))
+		})
+	}
+}
