@@ -79,6 +79,25 @@ func TestAServerBootsByNetworkWhileAnOperationBootsIt(t *testing.T) {
 		require.Equal(t, http.StatusNotFound, status, path)
 	}
 
+	// A kernel of somebody else is fetched first: the server asks again until it is there.
+	kernel := append(make([]byte, 0x202), "HdrS and more"...)
+	release, origin := make(chan struct{}), http.NewServeMux()
+	origin.HandleFunc("/kernel", func(w http.ResponseWriter, _ *http.Request) { <-release; _, _ = w.Write(kernel) })
+	origin.HandleFunc("/initrd", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("initrd")) })
+	files := httptest.NewServer(origin)
+	defer files.Close()
+	b.SQL(`UPDATE media SET contents = contents || jsonb_build_object('kernel', $1::text, 'initrd', $2::text)`, files.URL+"/kernel", files.URL+"/initrd")
+	_, script = read(mac + "/script")
+	require.Equal(t, medium.LaterScript, script)
+	close(release)
+	require.EventuallyWithT(t, func(t *assert.CollectT) {
+		_, got := read(mac + "/kernel")
+		assert.Equal(t, string(kernel), got)
+	}, 20*time.Second, 100*time.Millisecond)
+	b.SQL(`UPDATE media SET contents = contents || jsonb_build_object('kernel', $1::text)`, files.URL+"/none")
+	_, script = read(mac + "/script")
+	require.Equal(t, medium.FailedScript, script)
+
 	b.SQL(`UPDATE operations SET phase = 'waiting'`)
 	token, _ := b.At(62, http.MethodGet, "/v1/lookup?addresses="+apitest.MAC, nil).Lookup()
 	require.Greater(t, len(token), 20)

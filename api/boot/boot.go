@@ -79,15 +79,19 @@ func Open(f Files) (*Ramdisk, error) {
 // Close closes the files, and removes those that were made.
 func (r *Ramdisk) Close() error { return errors.Join(r.image.Close(), r.others.Close()) }
 
-// answerWithin is how long a request waits for a CD that is being made: less than BMCs wait for their first answer.
-const answerWithin = 5 * time.Second
+const (
+	// answerWithin is how long a request waits for a CD that is being made: less than BMCs wait for their first answer.
+	answerWithin = 5 * time.Second
+	// scriptWithin is the same for a script of iPXE, which can ask again.
+	scriptWithin = time.Second
+)
 
-// imageOf returns the image of a medium.
-func (r *Ramdisk) imageOf(ctx context.Context, m node.Medium) (*medium.Image, error) {
+// imageOf returns the image of a medium. If it is not made within so long, the error is fault.Unavailable.
+func (r *Ramdisk) imageOf(ctx context.Context, m node.Medium, within time.Duration) (*medium.Image, error) {
 	if m.Kernel == "" {
 		return r.image, nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, answerWithin)
+	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	return r.others.Image(ctx, m.Kernel, m.Initrd)
 }
@@ -135,7 +139,7 @@ func (s *Server) getMedium(c *gin.Context) (int, any, error) {
 	if len(m.NetworkData) == 0 {
 		network = nil
 	}
-	image, err := s.ramdisk.imageOf(c.Request.Context(), m.Medium)
+	image, err := s.ramdisk.imageOf(c.Request.Context(), m.Medium, answerWithin)
 	if err != nil {
 		return 0, nil, err
 	}

@@ -62,12 +62,22 @@ func (s *Server) getNetworkFile(c *gin.Context) (int, any, error) {
 
 func (s *Server) networkFile(c *gin.Context, m node.NetworkMedium, name string) (int, any, error) {
 	log := httpd.Logger(c)
-	image, err := s.ramdisk.imageOf(c.Request.Context(), m.Medium)
-	if err != nil {
+	sent := func(n int64) { s.reads.add(m.KeyHash, n, log) }
+	within := answerWithin
+	if name == medium.ScriptName {
+		within = scriptWithin
+	}
+	image, err := s.ramdisk.imageOf(c.Request.Context(), m.Medium, within)
+	switch {
+	case fault.Is(err, fault.Unavailable) && name == medium.ScriptName:
+		return http.StatusOK, script(medium.LaterScript, sent), nil
+	case err != nil:
 		log.Warn("what a server boots by network can't be had", zap.String("node", m.Node), zap.Error(err))
+		if name == medium.ScriptName {
+			return http.StatusOK, script(medium.FailedScript, sent), nil
+		}
 		return 0, nil, err
 	}
-	sent := func(n int64) { s.reads.add(m.KeyHash, n, log) }
 	contents := medium.Contents{Node: m.Node, APIURLs: m.APIURLs, InspectionURL: m.InspectionURL, Append: m.Append, CA: s.ramdisk.ca}
 	switch name {
 	case medium.ScriptName:

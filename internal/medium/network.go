@@ -29,6 +29,12 @@ const FirstScript = "#!ipxe\nchain --autofree ${netX/mac:hexhyp}/" + ScriptName 
 // NothingScript is the script of a server that Temper does not boot: its firmware goes on with what it has next.
 const NothingScript = "#!ipxe\necho Temper boots nothing on the server with the MAC ${netX/mac} now.\nexit 1\n"
 
+// LaterScript is the script of a server whose kernel and initrd are being fetched: it asks again.
+const LaterScript = "#!ipxe\necho Temper fetches the kernel and the initrd of this server.\nsleep 5\nchain --autofree --replace " + ScriptName + " || exit 1\n"
+
+// FailedScript is the script of a server whose kernel and initrd can't be had. It asks again, too: somebody may mend that.
+const FailedScript = "#!ipxe\necho Temper can't have the kernel and the initrd of this server: its log says why.\nsleep 30\nchain --autofree --replace " + ScriptName + " || exit 1\n"
+
 // parameters of a boot by network are words of the kernel's command line. The agent's token is not among them.
 func (c Contents) networkWords() string {
 	words := []string{"ipa-api-url=" + strings.Join(c.APIURLs, ","), "ipa-node-uuid=" + c.Node}
