@@ -25,7 +25,8 @@ type bootInterface interface {
 var bootInterfaces = map[node.BootMethod]bootInterface{
 	node.BootFake:         noRamdisk{},
 	node.BootVirtualMedia: virtualMediaBoot{},
-	node.BootNetwork:      networkBoot{},
+	node.BootNetwork:      networkBoot{device: bmc.DevicePXE},
+	node.BootHTTP:         networkBoot{device: bmc.DeviceUEFIHTTP},
 }
 
 // boot is the boot interface of the node.

@@ -10,10 +10,10 @@ import (
 
 // networkBoot boots the ramdisk by network, with a one-time boot override. What the server loads stands in the database, where whatever
 // process it asks finds it by the MAC.
-type networkBoot struct{}
+type networkBoot struct{ device bmc.Device }
 
 // prepareRamdisk lets the server load its files, sets the override and reads it back.
-func (networkBoot) prepareRamdisk(ctx context.Context, t *task, _ *node.Step) (bool, error) {
+func (n networkBoot) prepareRamdisk(ctx context.Context, t *task, _ *node.Step) (bool, error) {
 	device, err := t.bootDevice(ctx)
 	if err != nil {
 		return false, err
@@ -30,12 +30,12 @@ func (networkBoot) prepareRamdisk(ctx context.Context, t *task, _ *node.Step) (b
 		return false, err
 	}
 	m := t.medium(ramdisk)
-	m.Network, m.NetworkData = true, nil // who boots by network has an address by DHCP
+	m.Network, m.HTTP, m.NetworkData = true, n.device == bmc.DeviceUEFIHTTP, nil // who boots by network has an address by DHCP
 	key := func(uuid string) []byte { return medium.Hash("boot by network of " + uuid) }
 	if _, err := t.Store.BeginBoot(ctx, t.op.ID, t.claim, &node.BootMedium{Medium: m, KeyHash: key}); err != nil {
 		return false, err
 	}
-	return false, t.setBoot(ctx, device, bmc.Boot{Device: bmc.DevicePXE})
+	return false, t.setBoot(ctx, device, bmc.Boot{Device: n.device})
 }
 
 func (networkBoot) cleanUpRamdisk(ctx context.Context, t *task) error {

@@ -50,7 +50,7 @@ func (s *Service) validateBoot(n *node.Node, f node.Family) error {
 	switch boot := n.Implementation("boot"); {
 	case boot.Means == node.MeansNone:
 		return n.Unsupported("boot")
-	case boot.Boot != node.BootVirtualMedia && boot.Boot != node.BootNetwork:
+	case boot.Boot != node.BootVirtualMedia && !n.BootsByNetwork():
 		return nil
 	}
 	ramdisk, err := s.Boot.Ramdisk(n, f, n.DriverInfo, n.InstanceInfo)

@@ -41,14 +41,14 @@ func TestTraitsOfTheInstanceAreCheckedForEveryDriver(t *testing.T) {
 	b.Put("/v1/nodes/n1/states/provision", map[string]any{"target": "active"}).Is(202)
 }
 
-// IPMI has no virtual media, so nothing can boot the agent. Whoever asks for it is told why.
-func TestANodeWithIPMIIsNotDeployedAndSaysWhy(t *testing.T) {
+// With the boot interface no-boot nothing boots the agent, and the refusal says so.
+func TestANodeThatBootsNoAgentIsNotDeployedAndSaysWhy(t *testing.T) {
 	t.Parallel()
-	const why = "booting the ramdisk agent by network is not implemented yet"
+	const why = "It boots no ramdisk agent"
 	b := apitest.New(t)
 	b.Conductor("c1", "", "ipmi")
 	uuid := b.Post("/v1/nodes", map[string]any{
-		"driver": "ipmi", "name": "old", "inspect_interface": "agent",
+		"driver": "ipmi", "name": "old", "inspect_interface": "agent", "boot_interface": "no-boot",
 		"driver_info":   map[string]any{"ipmi_address": "192.0.2.7", "ipmi_password": "hunter2", "ipmi_hex_kg_key": "00"},
 		"instance_info": map[string]any{"image_source": "http://images/disk.raw", "image_checksum": strings.Repeat("ab", 32)},
 	}).Is(201)["uuid"].(string)

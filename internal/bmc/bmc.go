@@ -46,12 +46,13 @@ type Device string
 // Boot devices, by Ironic's names. A device that Ironic has no name for, because
 // somebody else set the override, is read as the BMC's name in lower case.
 const (
-	DeviceNone  Device = ""
-	DevicePXE   Device = node.DevicePXE
-	DeviceDisk  Device = node.DeviceDisk
-	DeviceCDROM Device = node.DeviceCDROM
-	DeviceBIOS  Device = node.DeviceBIOS
-	DeviceSafe  Device = node.DeviceSafe
+	DeviceNone     Device = ""
+	DevicePXE      Device = node.DevicePXE
+	DeviceDisk     Device = node.DeviceDisk
+	DeviceCDROM    Device = node.DeviceCDROM
+	DeviceUEFIHTTP Device = node.DeviceUEFIHTTP
+	DeviceBIOS     Device = node.DeviceBIOS
+	DeviceSafe     Device = node.DeviceSafe
 )
 
 // Mode is the firmware's boot mode, by Ironic's names.

@@ -59,7 +59,8 @@ func (c Contents) CheckNetwork() error {
 	return nil
 }
 
-// Script is the script of iPXE that boots the agent from this image. UEFI finds the initrds by the names that the command line has.
+// Script is the script of iPXE that boots the agent from this image. UEFI finds the initrds by the names that the command line has. After
+// an error it begins anew, so that a process that was killed costs seconds; the script of a server that boots nothing any more ends that.
 func (i *Image) Script(c Contents) (string, error) {
 	if err := c.CheckNetwork(); err != nil {
 		return "", err
@@ -79,7 +80,8 @@ func (i *Image) Script(c Contents) (string, error) {
 	for _, name := range names {
 		fmt.Fprintf(&b, "initrd --name %s %s || goto failed\n", name, name)
 	}
-	b.WriteString("boot || goto failed\n:failed\necho Temper could not boot the agent: the lines above say why.\nexit 1\n")
+	b.WriteString("boot || goto failed\n:failed\necho Temper could not boot the agent: the lines above say why.\nsleep 5\n" +
+		"chain --autofree --replace " + ScriptName + " || goto failed\n")
 	return b.String(), nil
 }
 

@@ -26,8 +26,9 @@ const answerWithin = 3 * time.Second
 
 // Leases keep which server has which address. They are shared by all processes.
 type Leases interface {
-	// BootsByNetwork reports whether an operation boots the server with a port of this MAC by network now.
-	BootsByNetwork(ctx context.Context, mac string) (bool, error)
+	// BootsByNetwork reports whether an operation boots the server with a port of this MAC by network now, and whether UEFI is to load iPXE
+	// by HTTP, and not by TFTP.
+	BootsByNetwork(ctx context.Context, mac string) (boots, byHTTP bool, err error)
 	// LeaseAddress returns the address of the pool that holder has, or gives it a free one, for so long. ok is false if none is free.
 	LeaseAddress(ctx context.Context, holder string, first, last netip.Addr, d time.Duration) (a netip.Addr, ok bool, err error)
 	// DeclineAddress takes an address from its holder, and gives it to nobody for so long.
@@ -117,17 +118,19 @@ func (d *DHCP) Answer(ctx context.Context, m *dhcpv4.DHCPv4) (*dhcpv4.DHCPv4, er
 		return nil, nil //nolint:nilnil // no answer
 	}
 	mac := m.ClientHWAddr.String()
-	if boots, err := d.Leases.BootsByNetwork(ctx, mac); err != nil || !boots {
+	boots, byHTTP, err := d.Leases.BootsByNetwork(ctx, mac)
+	if err != nil || !boots {
 		return nil, err
 	}
+	file := d.bootFile(m, byHTTP)
 	if len(d.Pools) == 0 {
-		return d.proxied(m)
+		return d.proxied(m, file)
 	}
-	return d.addressed(ctx, m, mac)
+	return d.addressed(ctx, m, mac, file)
 }
 
 // proxied is the answer of a proxy: without an address, to firmware and iPXE only.
-func (d *DHCP) proxied(m *dhcpv4.DHCPv4) (*dhcpv4.DHCPv4, error) {
+func (d *DHCP) proxied(m *dhcpv4.DHCPv4, file string) (*dhcpv4.DHCPv4, error) {
 	kind := dhcpv4.MessageTypeOffer
 	switch m.MessageType() {
 	case dhcpv4.MessageTypeDiscover:
@@ -139,7 +142,6 @@ func (d *DHCP) proxied(m *dhcpv4.DHCPv4) (*dhcpv4.DHCPv4, error) {
 	default:
 		return nil, nil //nolint:nilnil // no answer
 	}
-	file := d.bootFile(m)
 	if file == "" {
 		return nil, nil //nolint:nilnil // it boots nothing by network: a system that asks for its address
 	}
@@ -147,7 +149,7 @@ func (d *DHCP) proxied(m *dhcpv4.DHCPv4) (*dhcpv4.DHCPv4, error) {
 }
 
 // addressed is the answer of a server that gives out addresses.
-func (d *DHCP) addressed(ctx context.Context, m *dhcpv4.DHCPv4, mac string) (*dhcpv4.DHCPv4, error) {
+func (d *DHCP) addressed(ctx context.Context, m *dhcpv4.DHCPv4, mac, file string) (*dhcpv4.DHCPv4, error) {
 	pool, found := d.poolOf(m)
 	if !found {
 		return nil, fmt.Errorf("no range is for the network of the relay %s", m.GatewayIPAddr)
@@ -195,7 +197,7 @@ func (d *DHCP) addressed(ctx context.Context, m *dhcpv4.DHCPv4, mac string) (*dh
 		}
 		more = append(more, dhcpv4.WithDNS(servers...))
 	}
-	return d.reply(m, kind, d.bootFile(m), more...)
+	return d.reply(m, kind, file, more...)
 }
 
 // wanted is the address that a request names, zero if none.
@@ -250,19 +252,20 @@ const (
 	httpClient = "HTTPClient"
 )
 
-// bootFile is what the sender of a message is to load; "" = nothing, because it is no firmware, or of an architecture without a loader.
-func (d *DHCP) bootFile(m *dhcpv4.DHCPv4) string {
+// bootFile is what the sender of a message is to load; "" = nothing, because it is no firmware, or of an architecture without a loader, or
+// loads it in the other way.
+func (d *DHCP) bootFile(m *dhcpv4.DHCPv4, byHTTP bool) string {
 	if strings.Contains(string(m.Options.Get(dhcpv4.OptionUserClassInformation)), "iPXE") {
 		return d.Script
 	}
 	class, _, _ := strings.Cut(m.ClassIdentifier(), ":")
 	for _, arch := range m.ClientArch() {
 		switch {
-		case class == httpClient && (arch == iana.EFI_X86_64_HTTP || arch == iana.EFI_X86_64 || arch == iana.EFI_BC):
+		case class == httpClient && byHTTP && (arch == iana.EFI_X86_64_HTTP || arch == iana.EFI_X86_64 || arch == iana.EFI_BC):
 			return d.Base + "/netboot/loader/snponly.efi"
-		case class == pxeClient && arch == iana.INTEL_X86PC:
+		case class == pxeClient && !byHTTP && arch == iana.INTEL_X86PC:
 			return "undionly.kpxe"
-		case class == pxeClient && (arch == iana.EFI_X86_64 || arch == iana.EFI_BC):
+		case class == pxeClient && !byHTTP && (arch == iana.EFI_X86_64 || arch == iana.EFI_BC):
 			return "snponly.efi"
 		}
 	}

@@ -21,15 +21,15 @@ const booting = "52:54:00:00:00:07"
 // leases are those of one server that boots. The store's tests have the rest.
 type leases struct {
 	address            netip.Addr
-	full               bool
+	full, byHTTP       bool
 	declined, released netip.Addr
 }
 
-func (*leases) BootsByNetwork(_ context.Context, mac string) (bool, error) {
+func (l *leases) BootsByNetwork(_ context.Context, mac string) (boots, byHTTP bool, err error) {
 	if mac == "52:54:00:00:00:99" {
-		return false, errors.New("the database is away")
+		return false, false, errors.New("the database is away")
 	}
-	return mac == booting, nil
+	return mac == booting, l.byHTTP, nil
 }
 
 func (l *leases) LeaseAddress(_ context.Context, _ string, first, _ netip.Addr, _ time.Duration) (netip.Addr, bool, error) {
@@ -96,24 +96,29 @@ func TestWhatIsBootedFollowsFromTheFirmware(t *testing.T) {
 	for name, c := range map[string]struct {
 		from dhcpv4.Modifier
 		file string
+		http bool // the node's boot interface is http
 	}{
-		"a BIOS":                  {firmware("PXEClient", iana.INTEL_X86PC), "undionly.kpxe"},
-		"UEFI":                    {firmware("PXEClient", iana.EFI_X86_64), "snponly.efi"},
-		"UEFI, as some name it":   {firmware("PXEClient", iana.EFI_BC), "snponly.efi"},
-		"UEFI by HTTP":            {firmware("HTTPClient", iana.EFI_X86_64_HTTP), "http://10.0.0.5:6386/netboot/loader/snponly.efi"},
-		"iPXE":                    {ipxe, "http://10.0.0.5:6386/netboot/boot.ipxe"},
-		"ARM, which has no build": {firmware("PXEClient", iana.EFI_ARM64), ""},
-		"a system":                {func(*dhcpv4.DHCPv4) {}, ""},
+		"a BIOS":                           {firmware("PXEClient", iana.INTEL_X86PC), "undionly.kpxe", false},
+		"UEFI":                             {firmware("PXEClient", iana.EFI_X86_64), "snponly.efi", false},
+		"UEFI, as some name it":            {firmware("PXEClient", iana.EFI_BC), "snponly.efi", false},
+		"UEFI by HTTP":                     {firmware("HTTPClient", iana.EFI_X86_64_HTTP), "http://10.0.0.5:6386/netboot/loader/snponly.efi", true},
+		"iPXE":                             {ipxe, "http://10.0.0.5:6386/netboot/boot.ipxe", false},
+		"ARM, which has no build":          {firmware("PXEClient", iana.EFI_ARM64), "", false},
+		"a system":                         {func(*dhcpv4.DHCPv4) {}, "", false},
+		"UEFI by PXE, which boots by HTTP": {firmware("PXEClient", iana.EFI_X86_64), "", true},
+		"UEFI by HTTP, which boots by PXE": {firmware("HTTPClient", iana.EFI_X86_64_HTTP), "", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			d, _ := server(t, "10.0.0.100-10.0.0.200/24")
+			d, l := server(t, "10.0.0.100-10.0.0.200/24")
+			l.byHTTP = c.http
 			answer, err := d.Answer(t.Context(), message(t, booting, dhcpv4.MessageTypeDiscover, c.from))
 			require.NoError(t, err)
 			require.Equal(t, c.file, answer.BootFileName)
 			require.Equal(t, "10.0.0.100", answer.YourIPAddr.String(), "whoever boots gets an address, the agent, too")
 
-			proxy, _ := server(t)
+			proxy, l := server(t)
+			l.byHTTP = c.http
 			answer, err = proxy.Answer(t.Context(), message(t, booting, dhcpv4.MessageTypeDiscover, c.from))
 			require.NoError(t, err)
 			if c.file == "" {

@@ -7,10 +7,12 @@ const (
 	DeviceCDROM = "cdrom"
 	DeviceBIOS  = "bios" // the setup of the firmware
 	DeviceSafe  = "safe" // the disk, in the operating system's safe mode
+	// DeviceUEFIHTTP is the network by UEFI's boot by HTTP.
+	DeviceUEFIHTTP = "uefihttp"
 )
 
 // BootDevices are the devices that a server may be told to boot from.
-var BootDevices = []string{DevicePXE, DeviceDisk, DeviceCDROM, DeviceBIOS, DeviceSafe}
+var BootDevices = []string{DevicePXE, DeviceDisk, DeviceCDROM, DeviceBIOS, DeviceSafe, DeviceUEFIHTTP}
 
 // BootDevice is what a server boots from.
 type BootDevice struct {

@@ -96,7 +96,13 @@ func (s BootSites) byNetwork(n *Node, f Family, driverInfo, instanceInfo map[str
 }
 
 // BootsByNetwork reports whether n boots its agent from the network.
-func (n *Node) BootsByNetwork() bool { return n.Implementation("boot").Boot == BootNetwork }
+func (n *Node) BootsByNetwork() bool {
+	switch n.Implementation("boot").Boot {
+	case BootNetwork, BootHTTP:
+		return true
+	}
+	return false
+}
 
 // files returns the kernel and the initrd for n.
 func (s BootSites) files(n *Node, f Family, driverInfo, instanceInfo map[string]any) (Files, error) {

@@ -99,6 +99,7 @@ const (
 	BootFake         BootMethod = "fake"          // there is no ramdisk, or somebody else plays its agent
 	BootVirtualMedia BootMethod = "virtual media" // an ISO image in the BMC's virtual CD drive
 	BootNetwork      BootMethod = "network"       // iPXE, which loads a kernel and an initrd
+	BootHTTP         BootMethod = "http"          // the same, and UEFI loads iPXE by HTTP
 )
 
 // Property documents one property of driver_info.

@@ -20,7 +20,7 @@ var hardware = []HardwareType{
 		},
 		Implementations: map[string][]Implementation{
 			"bios":       {no("bios")},
-			"boot":       {{Name: "redfish-virtual-media", Means: MeansBMC, Boot: BootVirtualMedia, Properties: []Property{deployISO, rescueISO, deployKernel, deployRamdisk, rescueKernel, rescueRamdisk, externalHTTPURL, kernelAppend}}, byNetwork("ipxe"), byNetwork("pxe")},
+			"boot":       {{Name: "redfish-virtual-media", Means: MeansBMC, Boot: BootVirtualMedia, Properties: []Property{deployISO, rescueISO, deployKernel, deployRamdisk, rescueKernel, rescueRamdisk, externalHTTPURL, kernelAppend}}, byNetwork("ipxe"), byNetwork("pxe"), byHTTP("http-ipxe"), byHTTP("http")},
 			"console":    {no("console"), serialOfRedfish},
 			"deploy":     {direct},
 			"firmware":   {no("firmware")},
@@ -132,6 +132,13 @@ func byNetwork(name string) Implementation {
 		Name: name, Means: MeansBMC, Boot: BootNetwork,
 		Properties: []Property{deployKernel, deployRamdisk, rescueKernel, rescueRamdisk, kernelAppend},
 	}
+}
+
+// byHTTP is byNetwork for UEFI, which loads iPXE by HTTP and not by TFTP.
+func byHTTP(name string) Implementation {
+	i := byNetwork(name)
+	i.Boot = BootHTTP
+	return i
 }
 
 // ipmitoolSocat gives the serial console (Serial over LAN) to a client of a TCP port. Ironic runs ipmitool and socat for that.

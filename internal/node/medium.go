@@ -10,6 +10,7 @@ import (
 type Medium struct {
 	// Network is that the server boots by network. Then no token is on the way: whoever has the MAC of a port gets the files.
 	Network bool `json:"network,omitempty"`
+	HTTP    bool `json:"http,omitempty"` // UEFI loads iPXE by HTTP, and not by TFTP
 	// Kernel and Initrd are from where the API fetches the kernel and the initrd of the CD: URLs, or absolute paths; "" = it has those
 	// of Temper's ramdisk.
 	Kernel        string         `json:"kernel,omitempty"`

@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	bootsByNetworkSQL = `SELECT EXISTS (` + networkMediumSQL + `)`
+	bootsByNetworkSQL = `SELECT true, coalesce((found.contents ->> 'http')::boolean, false) FROM (` + networkMediumSQL + `) found`
 
 	// What another process has taken meanwhile is not taken away from it: then there is no row.
 	leaseAddressSQL = `
@@ -36,10 +36,11 @@ UPDATE dhcp_leases SET holder = 'declined', until = clock_timestamp() + @for WHE
 // leaseTries is how often a free address is looked for that another process takes meanwhile.
 const leaseTries = 10
 
-// BootsByNetwork reports whether an operation boots the server with a port of this MAC by network now.
-func (s *Store) BootsByNetwork(ctx context.Context, mac string) (boots bool, err error) {
-	_, err = s.one(ctx, "ask whether a server boots by network", bootsByNetworkSQL, args{"mac": mac}, func(r pgx.Row) error { return r.Scan(&boots) })
-	return boots, err
+// BootsByNetwork reports whether an operation boots the server with a port of this MAC by network now, and whether UEFI is to load iPXE by
+// HTTP.
+func (s *Store) BootsByNetwork(ctx context.Context, mac string) (boots, byHTTP bool, err error) {
+	_, err = s.one(ctx, "ask whether a server boots by network", bootsByNetworkSQL, args{"mac": mac}, func(r pgx.Row) error { return r.Scan(&boots, &byHTTP) })
+	return boots, byHTTP, err
 }
 
 // LeaseAddress returns the address from first to last that the holder has, or gives it one that nobody has, for d from now on. ok is false

@@ -2,13 +2,16 @@ package system_test
 
 import (
 	"fmt"
+	"net"
 	"net/http"
-	"net/url"
+	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"go.temper.dev/temper/internal/dev"
+	"go.temper.dev/temper/internal/medium"
 	"go.temper.dev/temper/internal/sim"
 	"go.temper.dev/temper/internal/testenv"
 )
@@ -52,28 +55,48 @@ func TestANodeOfIPMIIsDeployedByNetwork(t *testing.T) {
 	n.done(n.provision("deleted", nil), "available")
 }
 
-// A virtual machine with a BIOS and IPMI loads its agent by iPXE from temper boot, is deployed, and boots from its disk.
+// A virtual machine with a BIOS and IPMI loads its agent by iPXE from temper boot, which is killed meanwhile and comes back, is deployed,
+// and boots from its disk.
 func TestAVirtualMachineBootsByNetwork(t *testing.T) {
 	t.Parallel()
 	testenv.OnlyInVM(t)
 	testenv.Need(t, "qemu-system-x86_64", "qemu-system-x86")
 	s := world(t)
 	const guest = "10.0.2.2"
-	boot := s.role(t, "boot", "vm-net-boot", []string{"TEMPER_RAMDISK=" + builtISO(t), "TEMPER_ALLOWED_HOSTS=" + guest, "TEMPER_TFTP_LISTEN=127.0.0.1:0"}, "--listen", "127.0.0.1:0")
-	at, err := url.Parse(boot.URL())
+	l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // a test
 	require.NoError(t, err)
-	to := "http://" + guest + ":" + at.Port()
+	at := l.Addr().String()
+	require.NoError(t, l.Close())
+	_, port, err := net.SplitHostPort(at)
+	require.NoError(t, err)
+	to := "http://" + net.JoinHostPort(guest, port)
+	boot := func(name string) *dev.Running {
+		return s.role(t, "boot", name, []string{"TEMPER_RAMDISK=" + builtISO(t), "TEMPER_ALLOWED_HOSTS=" + guest, "TEMPER_TFTP_LISTEN=127.0.0.1:0"}, "--listen", at)
+	}
+	victim := boot("vm-net-boot")
 	conductors := map[string]*dev.Running{"vm-net-1": s.conductorWith(t, "ipmi", "vm-net", "vm-net-1",
 		"TEMPER_AGENT_URL="+to, "TEMPER_DEPLOY_CALLBACK_TIMEOUT=10m", "TEMPER_POWER_TIMEOUT=1m", "TEMPER_BOOT_TIMEOUT=5m")}
 	dir := t.TempDir()
 	r := ownRack(t, s.APIURL, sim.Config{
-		Servers: 1, Machines: sim.QEMU, Firmware: sim.BIOS, DataDir: dir, IPMI: true, PXE: true, NetworkBoot: to + "/netboot/boot.ipxe",
+		Servers: 1, Machines: sim.QEMU, Firmware: sim.BIOS, DataDir: dir, IPMI: true, PXE: true, NetworkBoot: to + medium.NetworkScript,
 	})
 	n := &vm{node: byIPMI(t, s, r, "vm-net"), dir: dir, conductors: conductors}
 	disk := partitioned()
 	copy(disk, restarting())
 	n.diskImage(disk)
 	deploy := n.provision("active", nil)
+	catches(t, patience, func() error {
+		var why struct{ Text string }
+		if err := s.read("/temper/v1/nodes/"+n.uuid+"/why", &why); err != nil {
+			return err
+		}
+		if !strings.Contains(why.Text, "it has read ") {
+			return fmt.Errorf("it has loaded nothing: %s", why.Text)
+		}
+		return nil
+	})
+	require.NoError(t, syscall.Kill(victim.Pid(), syscall.SIGKILL))
+	boot("vm-net-boot-2")
 	n.prints("ipa-node-uuid=" + n.uuid)
 	n.done(deploy, "active")
 	require.Regexp(t, `the server had read \d\d[.\d]* MB of its kernel and initrd`, fmt.Sprint(n.timeline(deploy)))

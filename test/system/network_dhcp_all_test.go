@@ -67,7 +67,7 @@ func documented(t *testing.T, host, port string) []string {
 	return strings.Split(strings.NewReplacer("10.0.0.5:6386", host+":"+port, "10.0.0.5", host, "10.0.0.", network).Replace(lines), "\n")
 }
 
-// Machines with UEFI and with a BIOS load iPXE by TFTP and their agent by HTTP: by our DHCP server, by our proxy beside somebody else's
+// Machines with UEFI and with a BIOS load iPXE by TFTP, or by HTTP, and their agent by HTTP: by our DHCP server, by our proxy beside somebody else's
 // server, and by somebody else's server alone, with the lines of docs/dhcp.md.
 //
 //nolint:paralleltest // one machine after the other: each needs a processor
@@ -75,9 +75,10 @@ func TestAVirtualMachineBootsByNetworkWithDHCP(t *testing.T) {
 	testenv.OnlyInVM(t)
 	testenv.Need(t, "qemu-system-x86_64", "qemu-system-x86")
 	for _, c := range []struct {
-		name, firmware, dhcp string
+		name, firmware, dhcp, boot string
 	}{
-		{"uefi-server", sim.UEFI, "server"}, {"bios-proxy", sim.BIOS, "proxy"}, {"uefi-proxy", sim.UEFI, "proxy"}, {"uefi-none", sim.UEFI, "none"},
+		{"uefi-server", sim.UEFI, "server", "ipxe"}, {"uefi-http", sim.UEFI, "server", "http"},
+		{"bios-proxy", sim.BIOS, "proxy", "pxe"}, {"uefi-proxy", sim.UEFI, "proxy", "pxe"}, {"uefi-none", sim.UEFI, "none", "ipxe"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := world(t)
@@ -106,7 +107,7 @@ func TestAVirtualMachineBootsByNetworkWithDHCP(t *testing.T) {
 			dir := t.TempDir()
 			r := ownRack(t, s.APIURL, sim.Config{Servers: 1, Machines: sim.QEMU, Firmware: c.firmware, DataDir: dir, PXE: true, Tap: name})
 			n := &vm{node: available(t, s, r), dir: dir}
-			s.must(t, http.StatusOK, http.MethodPatch, "/v1/nodes/"+n.uuid, append(set("conductor_group", group), set("boot_interface", "ipxe")...))
+			s.must(t, http.StatusOK, http.MethodPatch, "/v1/nodes/"+n.uuid, append(set("conductor_group", group), set("boot_interface", c.boot)...))
 			system := partitioned()
 			copy(system, restarting())
 			n.diskImage(system)

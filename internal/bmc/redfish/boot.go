@@ -25,6 +25,7 @@ var bootSources = []struct {
 	{bmc.DeviceDisk, []schemas.BootSource{schemas.HddBootSource}},
 	{bmc.DeviceCDROM, []schemas.BootSource{schemas.CdBootSource, usbCD}},
 	{bmc.DeviceBIOS, []schemas.BootSource{schemas.BiosSetupBootSource}},
+	{bmc.DeviceUEFIHTTP, []schemas.BootSource{schemas.UefiHTTPBootSource}},
 }
 
 // deviceFromSource returns the device for a boot source.

@@ -31,7 +31,7 @@ type Boot struct {
 
 // The values that the BMC accepts (AllowableValues), and the state without an override.
 var (
-	BootTargets = []string{"None", "Pxe", "Cd", "Hdd", "BiosSetup"}
+	BootTargets = []string{"None", "Pxe", "Cd", "Hdd", "BiosSetup", "UefiHttp"}
 	BootEnables = []string{"Disabled", "Once", "Continuous"}
 	BootModes   = []string{"UEFI", "Legacy"}
 	NoOverride  = Boot{Target: "None", Enabled: "Disabled", Mode: "UEFI"}
@@ -102,7 +102,7 @@ func (s *Server) bootSource() Source {
 		return None
 	case s.make.bootsCD(target, s.media.Slot) && s.media.Inserted:
 		return CD
-	case target == "Pxe" && s.env.PXE:
+	case (target == "Pxe" || target == "UefiHttp") && s.env.PXE:
 		return Network
 	case s.env.Computer != nil, s.Disk.State().Image != nil:
 		return Disk
