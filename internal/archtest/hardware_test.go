@@ -68,6 +68,7 @@ func hardwareNames() map[string]bool {
 			}
 		}
 	}
+	delete(names, "http") // it is also the scheme of a URL
 	return names
 }
 

@@ -77,8 +77,11 @@ func TestAVirtualMachineBootsByNetworkWithDHCP(t *testing.T) {
 	for _, c := range []struct {
 		name, firmware, dhcp, boot string
 	}{
-		{"uefi-server", sim.UEFI, "server", "ipxe"}, {"uefi-http", sim.UEFI, "server", "http"},
-		{"bios-proxy", sim.BIOS, "proxy", "pxe"}, {"uefi-proxy", sim.UEFI, "proxy", "pxe"}, {"uefi-none", sim.UEFI, "none", "ipxe"},
+		{"uefi-server", sim.UEFI, "server", "ipxe"},
+		{"uefi-http", sim.UEFI, "server", "http"},
+		{"bios-proxy", sim.BIOS, "proxy", "pxe"},
+		{"uefi-proxy", sim.UEFI, "proxy", "pxe"},
+		{"uefi-none", sim.UEFI, "none", "ipxe"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := world(t)
