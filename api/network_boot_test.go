@@ -4,6 +4,8 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -25,7 +27,9 @@ import (
 // that ends, and the agent gets its token from its first lookup.
 func TestAServerBootsByNetworkWhileAnOperationBootsIt(t *testing.T) {
 	t.Parallel()
-	ramdisk, err := api.OpenRamdisk(api.RamdiskFiles{Image: mediumtest.Image(t, ""), Others: bootimage.Config{Dir: t.TempDir(), Limit: 1 << 30, Reach: dial.Reach{Loopback: true}}})
+	loaders := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(loaders, "snponly.efi"), []byte("iPXE"), 0o600))
+	ramdisk, err := api.OpenRamdisk(api.RamdiskFiles{Image: mediumtest.Image(t, ""), Loaders: loaders, Others: bootimage.Config{Dir: t.TempDir(), Limit: 1 << 30, Reach: dial.Reach{Loopback: true}}})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, ramdisk.Close()) })
 	b := apitest.New(t, func(c *api.Config) { c.Ramdisk = ramdisk })
@@ -51,6 +55,12 @@ func TestAServerBootsByNetworkWhileAnOperationBootsIt(t *testing.T) {
 	require.Equal(t, http.StatusOK, status)
 	require.Contains(t, script, "chain --autofree ${netX/mac:hexhyp}/script")
 
+	_, loader := read("loader/snponly.efi")
+	require.Equal(t, "iPXE", loader)
+	for _, none := range []string{"loader/ipxe.efi", "loader/passwd"} {
+		status, _ := read(none)
+		require.Equal(t, http.StatusNotFound, status, none)
+	}
 	_, script = read(mac + "/script")
 	require.Contains(t, script, "Temper boots nothing")
 	require.NotContains(t, script, "kernel")

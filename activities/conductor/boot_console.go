@@ -222,6 +222,11 @@ func (r *recording) write(ctx context.Context) (err error) {
 	default:
 		err = r.keeper.Store.UpdateLog(ctx, r.log.ID, r.log.Content)
 	}
+	if err != nil { // the next write has it, too
+		r.mu.Lock()
+		r.more = true
+		r.mu.Unlock()
+	}
 	return err
 }
 

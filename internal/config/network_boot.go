@@ -3,6 +3,7 @@ package config
 import (
 	"net/netip"
 	"slices"
+	"strings"
 
 	"go.temper.dev/temper/internal/origin"
 )
@@ -20,7 +21,7 @@ type NetworkBoot struct {
 	Agents
 	Listen string `key:"boot_listen" flag:"listen" default:"127.0.0.1:6386" help:"address of the HTTP listener, without TLS, from which servers load what they boot, and BMCs the CDs; agents call there, too, unless agent_listen is set"`
 	TFTP   string `key:"tftp_listen" help:"address from which firmware loads iPXE by TFTP, such as 10.0.0.5:69; empty is that it is not served"`
-	// DHCP is one of the words below.
+	// DHCP is DHCPNone, DHCPProxy or DHCPServer.
 	DHCP          string   `key:"dhcp" default:"none" help:"whether it touches your DHCP: none is that it answers no request; proxy is that it tells servers that boot by network what to load, beside your DHCP server; server is that it also gives them addresses of dhcp_ranges"`
 	DHCPInterface string   `key:"dhcp_interface" help:"network interface on which it answers DHCP"`
 	DHCPAddress   string   `key:"dhcp_address" help:"address of this machine for servers and relays, by which DHCP names it: one of dhcp_interface, which stays the same"`
@@ -86,6 +87,9 @@ func (r *NetworkBoot) checkDHCP(p *problems) {
 	}
 	if r.DHCPInterface == "" {
 		p.refuse("dhcp_interface", "want the name of a network interface, because dhcp is %s", r.DHCP)
+	}
+	if strings.HasSuffix(r.Listen, ":0") {
+		p.refuse("boot_listen", "want an address with a fixed port, because dhcp tells servers which")
 	}
 	if r.TFTP == "" {
 		p.refuse("tftp_listen", "want an address with port 69, because dhcp leads firmware to it")
