@@ -16,6 +16,8 @@ type node struct {
 	r      *rack
 	server string
 	uuid   string
+	// virtual: the server is a virtual machine.
+	virtual bool
 }
 
 // shown is a node as the API shows it.

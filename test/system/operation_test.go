@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -76,7 +77,7 @@ func (n *node) timeline(id string) []moment {
 func (n *node) over(id string) operation {
 	n.t.Helper()
 	var last operation
-	eventually(n.t, patience, func() error {
+	eventually(n.t, n.patience(), func() error {
 		o, err := n.operation(id)
 		if err != nil {
 			return err
@@ -103,6 +104,14 @@ func (n *node) running(id, name string) {
 		}
 		return nil
 	})
+}
+
+// patience is how long to wait for an operation: longer for a machine whose every instruction is simulated.
+func (n *node) patience() time.Duration {
+	if n.virtual {
+		return 3 * patience
+	}
+	return patience
 }
 
 // done waits for an operation to succeed. The node must be in the state, and nothing may be left of the operation.

@@ -172,7 +172,7 @@ func virtualAt(t *testing.T, loopback, guest, name, iso string, c sim.Config, en
 	at, err := url.Parse(api.URL())
 	require.NoError(t, err)
 	env = append(env, "TEMPER_MEDIA_URL="+api.URL(), "TEMPER_AGENT_URL=http://"+net.JoinHostPort(guest, at.Port()),
-		"TEMPER_DEPLOY_CALLBACK_TIMEOUT=10m", "TEMPER_POWER_TIMEOUT=1m", "TEMPER_BOOT_TIMEOUT=5m")
+		"TEMPER_DEPLOY_CALLBACK_TIMEOUT=10m", "TEMPER_CLEAN_CALLBACK_TIMEOUT=10m", "TEMPER_RESCUE_CALLBACK_TIMEOUT=10m", "TEMPER_POWER_TIMEOUT=1m", "TEMPER_BOOT_TIMEOUT=5m")
 	conductors := map[string]*dev.Running{}
 	for _, c := range []string{name + "-1", name + "-2"} {
 		conductors[c] = s.conductor(t, name, c, env...)
@@ -180,6 +180,7 @@ func virtualAt(t *testing.T, loopback, guest, name, iso string, c sim.Config, en
 	c.Servers, c.Machines, c.DataDir = 1, sim.QEMU, t.TempDir()
 	n := available(t, s, ownRack(t, s.APIURL, c)).withoutISO()
 	n.patch("conductor_group", name)
+	n.virtual = true
 	return &vm{node: n, dir: c.DataDir, conductors: conductors}
 }
 
