@@ -38,7 +38,7 @@ func TestAnImageThatIsLargerThanTheDiskFailsAtOnce(t *testing.T) {
 			if c.hints != nil {
 				r.change(func(n *node.Node) { n.Properties = map[string]any{"root_device": c.hints} })
 			}
-			r.steps.Image = func(context.Context, string, map[string]any, map[string]any) (agent.ImageInfo, int64, error) {
+			r.steps.Image = func(context.Context, conductor.ImageRequest) (agent.ImageInfo, int64, error) {
 				return agent.ImageInfo{ID: "disk.raw", URLs: []string{"http://127.0.0.1:1/disk.raw"}, DiskFormat: "raw", HashAlgo: "sha256", HashValue: "00"}, c.size, nil
 			}
 			res, err := r.run()

@@ -304,7 +304,7 @@ func TestACommandThatIsNotTakenIsToldAsSuch(t *testing.T) {
 	r = newRig(t, sim.Config{NoInspection: true}, node.KindDeploy, node.Deploying, api,
 		node.Step{Interface: "deploy", Step: "deploy", Source: node.SourceDriver, State: node.StepPending},
 		node.Step{Index: 1, Interface: "deploy", Step: "write_image", Source: node.SourceDriver, State: node.StepPending})
-	r.steps.Image = func(context.Context, string, map[string]any, map[string]any) (agent.ImageInfo, int64, error) {
+	r.steps.Image = func(context.Context, conductor.ImageRequest) (agent.ImageInfo, int64, error) {
 		return agent.ImageInfo{ID: "disk.raw", URLs: []string{"http://127.0.0.1:1/disk.raw"}, DiskFormat: "raw"}, 0, nil
 	}
 	r.faults(`{"kind":"hang","command":"write_image"}`)
@@ -364,7 +364,7 @@ func TestTheWritingOfAnImageTellsHowMuchIsDone(t *testing.T) {
 			r = newRig(t, c.config, node.KindDeploy, node.Deploying, api,
 				node.Step{Interface: "deploy", Step: "deploy", Source: node.SourceDriver, State: node.StepPending},
 				node.Step{Index: 1, Interface: "deploy", Step: "write_image", Source: node.SourceDriver, State: node.StepPending})
-			r.steps.Image = func(context.Context, string, map[string]any, map[string]any) (agent.ImageInfo, int64, error) {
+			r.steps.Image = func(context.Context, conductor.ImageRequest) (agent.ImageInfo, int64, error) {
 				return agent.ImageInfo{ID: "disk.raw", URLs: []string{images.URL}, DiskFormat: "raw", HashAlgo: "sha256", HashValue: hex.EncodeToString(sum[:])}, 0, nil
 			}
 			res, err := r.run()

@@ -13,6 +13,7 @@ import (
 
 	"go.temper.dev/temper/api/boot"
 	"go.temper.dev/temper/api/httpd"
+	"go.temper.dev/temper/api/images"
 	"go.temper.dev/temper/api/intent"
 	"go.temper.dev/temper/api/ironic"
 	"go.temper.dev/temper/api/temper"
@@ -20,6 +21,7 @@ import (
 	"go.temper.dev/temper/internal/dial"
 	"go.temper.dev/temper/internal/events"
 	"go.temper.dev/temper/internal/image"
+	"go.temper.dev/temper/internal/imagecache"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/internal/status"
 	"go.temper.dev/temper/internal/webhook"
@@ -29,6 +31,7 @@ import (
 type Store interface {
 	intent.Store
 	boot.Store
+	images.Store
 }
 
 // Operations is how an operation that was written becomes work.
@@ -146,6 +149,8 @@ type Config struct {
 	// makes none.
 	Boot    node.BootSites
 	Ramdisk *Ramdisk
+	// ImageCache has the images that are served to agents; nil = none are.
+	ImageCache *imagecache.Cache
 }
 
 func (c Config) withDefaults() Config {
@@ -248,7 +253,7 @@ func New(c Config) (*Server, error) {
 	http, err := httpd.New(httpd.Config{
 		Auth: c.Auth, Listen: c.Listen, AllowedHosts: c.AllowedHosts, PublicURL: c.PublicURL, Log: c.Log, Metrics: c.Metrics,
 		Now: c.Now, RequestTimeout: c.RequestTimeout, Unversioned: ironic.RootResources(), CurrentURL: ironic.CurrentURL, NotFound: ironic.NotFound,
-	}, slices.Concat(theirs.Routes(), ours.Routes(), boot.New(c.Store, c.Ramdisk).Routes()))
+	}, slices.Concat(theirs.Routes(), ours.Routes(), boot.New(c.Store, c.Ramdisk).Routes(), images.New(c.Store, c.ImageCache, c.Images).Routes()))
 	if err != nil {
 		return nil, err
 	}

@@ -9,13 +9,11 @@ import (
 
 	"go.uber.org/zap"
 
-	"go.temper.dev/temper/internal/agent"
 	"go.temper.dev/temper/internal/bmc"
 	"go.temper.dev/temper/internal/bmc/fake"
 	"go.temper.dev/temper/internal/bmc/ipmi"
 	"go.temper.dev/temper/internal/bmc/redfish"
 	"go.temper.dev/temper/internal/fault"
-	"go.temper.dev/temper/internal/image"
 	"go.temper.dev/temper/internal/node"
 )
 
@@ -120,23 +118,4 @@ func (h Hardware) Enabled() map[string]map[string][]string {
 		}
 	}
 	return out
-}
-
-// Images returns a function that reads from a node's dictionaries which image the agent has to
-// fetch, and learns how many bytes it needs on a disk (0 = not known).
-func Images(p image.Policy) func(context.Context, string, map[string]any, map[string]any) (agent.ImageInfo, int64, error) {
-	resolver := image.NewResolver(p, 0)
-	return func(ctx context.Context, nodeUUID string, instance, driver map[string]any) (agent.ImageInfo, int64, error) {
-		info, err := image.Parse(nodeUUID, instance, driver, p)
-		if err != nil {
-			return agent.ImageInfo{}, 0, err
-		}
-		if info, err = resolver.Resolve(ctx, info); err != nil {
-			return agent.ImageInfo{}, 0, err
-		}
-		if info, err = resolver.Detect(ctx, info); err != nil {
-			return agent.ImageInfo{}, 0, err
-		}
-		return info.ForAgent(), info.Size, nil
-	}
 }

@@ -35,7 +35,7 @@ func TestAMediumIsAskedForByItsFirstByte(t *testing.T) {
 	require.Equal(t, fault.RamdiskUnusable, fault.CodeOf(err))
 	require.ErrorContains(t, err, "fetch the kernel http://x/vmlinuz: the server answered 404")
 	body = "<html>"
-	require.ErrorContains(t, ask(t.Context(), s.URL), "(status 400): it gives no reason")
+	require.ErrorContains(t, ask(t.Context(), s.URL), "it gives no reason (status 400)")
 
 	s.Close()
 	require.ErrorIs(t, ask(t.Context(), s.URL), conductor.ErrMediumNotReached)

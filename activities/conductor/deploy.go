@@ -2,6 +2,7 @@ package conductor
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"go.uber.org/zap"
@@ -34,8 +35,11 @@ func writeImage(ctx context.Context, t *task, step *node.Step) (outcome, error) 
 			return o, err
 		}
 	}
-	info, size, err := t.Image(ctx, t.node.UUID, t.instanceInfo, t.driverInfo)
-	if err != nil {
+	info, size, err := t.image(ctx)
+	switch {
+	case errors.Is(err, errEndAsked):
+		return endAsked, nil
+	case err != nil:
 		return 0, err
 	}
 	if step.Issued == nil {

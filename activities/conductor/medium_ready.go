@@ -41,14 +41,8 @@ func (t *task) awaitMedium(ctx context.Context, url string) error {
 		}
 		t.waitFor(node.Wait{For: node.WaitBuild, Subject: mediumName(url), Since: since, Until: &until, Every: mediumPoll})
 		t.saw("is being made")
-		if err := t.sleepTelling(ctx, mediumPoll); err != nil {
+		if err := t.pauseFor(ctx, mediumPoll); err != nil {
 			return err
-		}
-		if err := t.guardAndTell(ctx); err != nil {
-			return err
-		}
-		if t.op.Asked.Ends() {
-			return errEndAsked
 		}
 	}
 }

@@ -71,7 +71,7 @@ func (s *Steps) openToRead(ctx context.Context, n *node.Node) (bmc.Session, erro
 	if err != nil {
 		return bmc.Session{}, err
 	}
-	return driver.Open(ctx, bmc.Target{Node: n.UUID, Info: secret.Unmask(n.DriverInfo, secretsOf("driver_info", sealed)), LastPower: powerOf(n.PowerState)})
+	return driver.Open(ctx, bmc.Target{Node: n.UUID, Info: secret.DriverInfo(n, sealed), LastPower: powerOf(n.PowerState)})
 }
 
 // AskBMC reads the power state of a node, to see whether its BMC answers (Reach.Ask). It records nothing.

@@ -99,6 +99,6 @@ func openUnreserved(ctx context.Context, drivers map[string]bmc.Driver, n *node.
 		return bmc.Session{}, fault.New(fault.Internal, "the secrets of node %s can't be decrypted", n.UUID)
 	}
 	return driver.Open(ctx, bmc.Target{
-		Node: n.UUID, Info: secret.Unmask(n.DriverInfo, secretsOf("driver_info", sealed)), LastPower: powerOf(n.PowerState),
+		Node: n.UUID, Info: secret.DriverInfo(n, sealed), LastPower: powerOf(n.PowerState),
 	})
 }

@@ -27,8 +27,9 @@ type Steps struct {
 	// fault.Unavailable if it still makes the medium. nil = nobody can ask.
 	AskMedium func(ctx context.Context, url string) error
 	// Image returns the image that instance_info describes, and how many bytes it needs on a disk (0 = not known). If
-	// instance_info gives the checksum as a URL, Image fetches that, so that the agent gets a digest.
-	Image func(ctx context.Context, nodeUUID string, instance, driver map[string]any) (info agent.ImageInfo, size int64, err error)
+	// instance_info gives the checksum as a URL, Image fetches that, so that the agent gets a digest. The error is fault.Unavailable
+	// while Temper fetches an image that it is to serve to the agent.
+	Image func(ctx context.Context, r ImageRequest) (info agent.ImageInfo, size int64, err error)
 	// ReportSteps tells the workflow which of its steps runs. It may be nil.
 	ReportSteps func(ctx context.Context, workflowID, runID string, told StepsUpdate) error
 	// Recordings keep what servers print while they boot; nil = nobody does.

@@ -3,7 +3,6 @@ package conductor
 import (
 	"context"
 	"slices"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -58,8 +57,8 @@ type task struct {
 func newTask(s *Steps, n *node.Node, c node.Claim, d bmc.Driver, sealed node.Secrets) *task {
 	t := &task{
 		Steps: s, node: n, op: n.Operation, claim: c, driver: d,
-		driverInfo:   secret.Unmask(n.DriverInfo, secretsOf("driver_info", sealed)),
-		instanceInfo: secret.Unmask(n.InstanceInfo, secretsOf("instance_info", sealed)),
+		driverInfo:   secret.DriverInfo(n, sealed),
+		instanceInfo: secret.InstanceInfo(n, sealed),
 		sealed:       sealed,
 		power:        n.PowerState,
 	}
@@ -73,17 +72,6 @@ func newTask(s *Steps, n *node.Node, c node.Claim, d bmc.Driver, sealed node.Sec
 	t.silent = t.wasSilent()
 	t.log = s.Log.With(zap.String("node", n.UUID), zap.Int64("operation", t.op.ID), zap.String("workflow", t.op.WorkflowID))
 	return t
-}
-
-// secretsOf returns the secrets of one dictionary by JSON pointer.
-func secretsOf(dict string, sealed node.Secrets) map[string]any {
-	out := map[string]any{}
-	for name, v := range sealed {
-		if path, ok := strings.CutPrefix(name, dict); ok && strings.HasPrefix(path, "/") {
-			out[path] = v
-		}
-	}
-	return out
 }
 
 func (t *task) close() {

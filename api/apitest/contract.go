@@ -77,7 +77,7 @@ func tidied(path string) string {
 	if len(path) > 1 {
 		path = strings.TrimSuffix(path, "/")
 	}
-	if path != "/" && !slices.ContainsFunc([]string{"/v1", "/temper/", "/boot/", "/netboot/"}, func(p string) bool { return strings.HasPrefix(path, p) }) {
+	if path != "/" && !slices.ContainsFunc([]string{"/v1", "/temper/", "/boot/", "/netboot/", "/images/"}, func(p string) bool { return strings.HasPrefix(path, p) }) {
 		path = "/v1" + path
 	}
 	return path

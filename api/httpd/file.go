@@ -14,7 +14,7 @@ func Head(path string, since int, h Handler) Route {
 // File is the body of an answer that a handler returns to have a file sent, whole or in ranges. The sending has no deadline; each
 // write has one, so that a client that does not read ends it.
 type File struct {
-	Content     io.ReadSeeker
+	Content     io.ReadSeeker // it is closed afterwards if it can be
 	ContentType string
 	ETag        string // with quotes; the same only for the same content; "" = none
 	Changed     time.Time
@@ -29,6 +29,9 @@ func (f File) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", f.ContentType)
 	if f.ETag != "" {
 		w.Header().Set("ETag", f.ETag)
+	}
+	if c, ok := f.Content.(io.Closer); ok {
+		defer func() { _ = c.Close() }() // it was only read
 	}
 	control := http.NewResponseController(w)
 	http.ServeContent(&fileWriter{ResponseWriter: w, sent: f.Sent, moreTime: func() { _ = control.SetWriteDeadline(time.Now().Add(fileWriteTimeout)) }}, r, "", f.Changed, f.Content)

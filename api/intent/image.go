@@ -59,6 +59,10 @@ func (s *Service) probe(ctx context.Context, info image.Info, out *ImageCheck) i
 	if s.ProbeImage == nil {
 		return 0
 	}
+	if !info.FetchedByAgents() {
+		out.note("the image was not read: temper boot fetches it when the node is deployed")
+		return 0
+	}
 	if info.Authorization == mask.Masked {
 		out.Warnings = append(out.Warnings, fault.Coded(fault.ImageUnreachable,
 			"the image was not read, because its server needs the secret that is stored: a request that contains image_request_authorization_secret reads it"))

@@ -71,7 +71,7 @@ func runAPI(ctx context.Context, p *process, r *config.API, kind apiKind) error 
 	}
 	defer logout(ctx, hardware)
 	dependencies := dependenciesOf(db, temporal, r.Temporal.Address)
-	policy := image.Policy{AllowMD5: r.AllowMD5, Reach: to.image}
+	policy := imagePolicy(r.Rules, to)
 	images := image.NewResolver(policy, 0)
 	defer images.Close()
 	hooks, err := newWebhookSender(r.Webhooks, r.AllowLoopback || r.Loopback())
@@ -86,6 +86,11 @@ func runAPI(ctx context.Context, p *process, r *config.API, kind apiKind) error 
 		}
 		defer func() { _ = ramdisk.Close() }() // it was only read
 	}
+	cache, err := openImageCache(r, policy, p.log.Named("images"))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = cache.Close() }() // a download that ends here goes on in the next process
 	server, err := api.New(api.Config{
 		Store: db, Operations: wrapOperations(worker.Starter{Client: temporal, Namespace: r.Temporal.Namespace}), Drivers: hardware, Auth: api.Auth{Strategy: r.Auth.Strategy, File: r.Auth.HtpasswdFile},
 		Listen: r.Listen, AllowedHosts: r.AllowedHosts,
@@ -95,7 +100,7 @@ func runAPI(ctx context.Context, p *process, r *config.API, kind apiKind) error 
 		ReconcileLate:  3*r.ReconcileInterval + reconcileSlack,
 		NodeLockedWait: r.NodeLockedWait,
 		EventStreams:   r.Following.Streams, EventStreamsPerUser: r.Following.PerUser,
-		Agent: api.AgentSettings{Callback: to.callbacks}, Boot: r.Sites(), Ramdisk: ramdisk,
+		Agent: api.AgentSettings{Callback: to.callbacks}, Boot: r.Sites(), Ramdisk: ramdisk, ImageCache: cache.Cache,
 	})
 	if err != nil {
 		return err

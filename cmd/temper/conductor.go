@@ -20,7 +20,6 @@ import (
 	"go.temper.dev/temper/internal/config"
 	"go.temper.dev/temper/internal/console"
 	"go.temper.dev/temper/internal/coverage"
-	"go.temper.dev/temper/internal/image"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/worker"
 )
@@ -133,7 +132,7 @@ func runConductor(ctx context.Context, p *process, r *config.Conductor) error {
 			Recordings:  &conductor.Recordings{Store: db, Drivers: hardware, Log: p.log.Named("recording")},
 			AskMedium:   worker.AskMedium(to.image),
 			ReportSteps: worker.Starter{Client: c}.ReportSteps,
-			Image:       worker.Images(image.Policy{AllowMD5: r.AllowMD5, Reach: to.image}), Fake: func(ctx context.Context, iface string) error { return delays.For(iface).Wait(ctx) },
+			Image:       worker.Images(imagePolicy(r.Rules, to)), Fake: func(ctx context.Context, iface string) error { return delays.For(iface).Wait(ctx) },
 		},
 	}
 	reach.Ask = w.Steps.AskBMC

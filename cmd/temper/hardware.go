@@ -13,6 +13,7 @@ import (
 	"go.temper.dev/temper/internal/config"
 	"go.temper.dev/temper/internal/dial"
 	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/tlsfile"
 	"go.temper.dev/temper/internal/webhook"
 	"go.temper.dev/temper/worker"
 )
@@ -66,6 +67,13 @@ func newOutbound(r config.Reach, rules config.Rules, loopback bool) (outbound, e
 	out := outbound{
 		image: dial.Reach{Loopback: loopback, Setting: "image_allow"}, bmc: dial.Reach{Loopback: loopback, Setting: "bmc_allow"},
 		callbacks: agent.CallbackPolicy{AllowHTTP: !rules.AgentTLS, AllowLoopback: loopback || rules.AgentLoopback}, caDir: r.CADir,
+	}
+	if r.ImageCA != "" {
+		pool, err := tlsfile.Authorities(r.ImageCA)
+		if err != nil {
+			return outbound{}, fmt.Errorf("image_ca: %w", err)
+		}
+		out.image.Authorities = pool
 	}
 	for _, one := range []struct {
 		list []string

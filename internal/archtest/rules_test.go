@@ -84,7 +84,8 @@ var rules = []rule{
 	{at: "internal/ramdisk", ours: []string{"internal/iso9660", "internal/medium"}, never: []string{temporal, pgx, gin, gofish, zap}, why: "it is built from Debian's packages and boots servers; it knows nothing of nodes"},
 	{at: "internal/ramdisk/init", ours: []string{"internal/networkdata", "internal/ramdisk/module"}, never: []string{temporal, pgx, gin, gofish, zap}, why: "the first process of a server that boots"},
 	{at: "internal/configdrive", ours: []string{"internal/fault", "internal/iso9660"}, never: []string{temporal, pgx, gin, gofish}, why: "bytes in, bytes out"},
-	{at: "internal/image", ours: []string{"internal/dial", "internal/fault", "internal/mask", "internal/node", "internal/agent"}, never: []string{temporal, pgx, gin, gofish}, why: "images, not how they are asked for"},
+	{at: "internal/image", ours: []string{"internal/medium", "internal/dial", "internal/fault", "internal/mask", "internal/node", "internal/agent"}, never: []string{temporal, pgx, gin, gofish}, why: "images, not how they are asked for"},
+	{at: "internal/imagecache", ours: []string{"internal/agent", "internal/dial", "internal/fault", "internal/image", "internal/text"}, never: []string{temporal, pgx, gin, gofish}, why: "images from wherever they are, whoever writes them"},
 	{at: "internal/store", ours: []string{"internal/node", "internal/inventory", "internal/events", "internal/fault", "internal/mask", "internal/admission", "internal/closing", "internal/coverage", "internal/mask", "internal/plan", "internal/secret", "schemas", "internal/share", "internal/text", "internal/webhook"}, never: []string{temporal, gin, gofish}, why: "SQL and nothing else"},
 	{at: "internal/pgserver", never: []string{temporal, gin, gofish}, why: "it starts PostgreSQL and knows nothing of us"},
 	{at: "internal/basicauth", ours: []string{"internal/text"}, never: []string{temporal, pgx, gin, gofish}, why: "who somebody is, whatever they want"},
@@ -118,7 +119,7 @@ var rules = []rule{
 		why: "workflows decide; activities do",
 	},
 	{
-		at: "api", ours: []string{"internal/dial", "internal/agent", "internal/events", "internal/explain", "internal/status", "internal/image", "internal/node", "web", "internal/webhook"},
+		at: "api", ours: []string{"internal/dial", "internal/imagecache", "internal/agent", "internal/events", "internal/explain", "internal/status", "internal/image", "internal/node", "web", "internal/webhook"},
 		never: []string{temporal, pgx, gofish}, why: "it fits its parts together",
 	},
 	{
@@ -136,6 +137,10 @@ var rules = []rule{
 	{
 		at: "api/boot", ours: []string{"api/httpd", "internal/bootimage", "internal/fault", "internal/medium", "internal/netboot", "internal/node", "internal/ramdisk/initrd"},
 		never: []string{temporal, pgx, gofish}, why: "what servers boot from, wherever it is stored",
+	},
+	{
+		at: "api/images", ours: []string{"api/format", "api/httpd", "internal/fault", "internal/image", "internal/imagecache", "internal/mask", "internal/node", "internal/secret"},
+		never: []string{temporal, pgx, gofish}, why: "what agents write, wherever it comes from",
 	},
 	{
 		at: "api/ironic", ours: []string{"internal/lockwait", "internal/networkdata", "api/format", "api/httpd", "api/intent", "internal/admission", "internal/agent", "internal/configdrive", "internal/coverage", "internal/fault", "internal/jsonlimit", "internal/mask", "internal/node", "internal/plan", "internal/share", "internal/text"},

@@ -224,6 +224,9 @@ func (c Rules) check(p *problems) {
 	if c.UnhealthyNodes != UnhealthyOffered && c.UnhealthyNodes != UnhealthyWithheld {
 		p.refuse("unhealthy_nodes", "want offered or withheld")
 	}
+	if c.ImageDownload != ImagesFromSource && c.ImageDownload != ImagesFromTemper {
+		p.refuse("image_download_source", "want http or local")
+	}
 }
 
 func (c Reach) check(p *problems) {
@@ -232,6 +235,7 @@ func (c Reach) check(p *problems) {
 			p.refuse(key, "want networks or addresses, such as 169.254.8.0/24,fe80::/64: %w", err)
 		}
 	}
+	p.requireFile("image_ca", c.ImageCA)
 	if c.CADir != "" && !filepath.IsAbs(c.CADir) {
 		p.refuse("bmc_ca_dir", "want the absolute path of a folder, or nothing to allow no files")
 	}
@@ -253,6 +257,7 @@ func (r *API) check(p *problems) {
 	r.Webhooks.check(p)
 	r.Boot.check(p)
 	r.Agents.check(p, r.Boot)
+	r.ImageCache.check(p)
 	p.requireAtLeast("event_streams", 1, r.Following.Streams)
 	p.requireAtLeast("event_streams_per_user", 1, r.Following.PerUser)
 	r.Database.check(p)

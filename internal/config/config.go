@@ -145,6 +145,12 @@ func (l Limits) Numbers() (map[string]int, error) {
 	return out, nil
 }
 
+// Values of the setting image_download_source.
+const (
+	ImagesFromSource = "http"
+	ImagesFromTemper = "local"
+)
+
 // Rules are what the site allows, and its defaults for settings of nodes.
 type Rules struct {
 	AutomatedClean  bool   `key:"automated_clean" default:"true" help:"whether nodes are cleaned before they become available"`
@@ -152,6 +158,7 @@ type Rules struct {
 	AutomaticLessee bool   `key:"automatic_lessee" default:"true" help:"whether the project of an instance (instance_info.project_id) becomes the lessee of a node that has none, until the instance goes"`
 	UnhealthyNodes  string `key:"unhealthy_nodes" default:"offered" help:"whether available nodes in critical health are offered to allocations and compute services: offered or withheld"`
 	AllowMD5        bool   `key:"allow_md5_checksum" default:"false" help:"whether images may be checked by md5, which does not protect against forged ones"`
+	ImageDownload   string `key:"image_download_source" default:"http" help:"how agents get images where a node does not say: http is from image_source, local is from temper boot, or the API, at agent_url, which fetches each image once"`
 	AgentTLS        bool   `key:"agent_require_tls" default:"true" help:"whether agents must be spoken to by https"`
 	AgentLoopback   bool   `key:"agent_allow_loopback" default:"false" help:"whether agents may be on this machine, as simulated ones are"`
 }
@@ -160,6 +167,7 @@ type Rules struct {
 type Reach struct {
 	AllowLoopback bool     `key:"allow_loopback" default:"false" help:"whether images, BMCs, agents and webhooks' endpoints may be on this machine; an API that listens only on loopback lets them always"`
 	ImageAllow    []string `key:"image_allow" help:"networks, such as 169.254.8.0/24, in which image servers are allowed although the addresses are loopback, link-local, multicast or a cloud's metadata service"`
+	ImageCA       string   `key:"image_ca" help:"file with the authorities of the certificates of image servers, registries and agent_url, PEM, besides the system's"`
 	BMCAllow      []string `key:"bmc_allow" help:"networks in which BMCs are allowed although such addresses are refused (see image_allow)"`
 	AgentAllow    []string `key:"agent_allow" help:"networks in which agents are allowed although such addresses are refused (see image_allow)"`
 	CADir         string   `key:"bmc_ca_dir" default:"/etc/temper/ca" help:"folder of the CA files that redfish_verify_ca may name; the API and all conductors need the same files"`

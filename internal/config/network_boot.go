@@ -19,6 +19,7 @@ type NetworkBoot struct {
 	Reach
 	Boot
 	Agents
+	ImageCache
 	Listen string `key:"boot_listen" flag:"listen" default:"127.0.0.1:6386" help:"address of the HTTP listener, without TLS, from which servers load what they boot, and BMCs the CDs; agents call there, too, unless agent_listen is set"`
 	TFTP   string `key:"tftp_listen" help:"address from which firmware loads iPXE by TFTP, such as 10.0.0.5:69; empty is that it is not served"`
 	// DHCP is DHCPNone, DHCPProxy or DHCPServer.
@@ -32,7 +33,7 @@ type NetworkBoot struct {
 func (r *NetworkBoot) API() *API {
 	c := &API{
 		Process: r.Process, Database: r.Database, Temporal: r.Temporal, Liveness: r.Liveness, Patience: r.Patience, Rules: r.Rules,
-		Reach: r.Reach, Boot: r.Boot, Agents: r.Agents, Listen: r.Listen, Following: Following{Streams: 1, PerUser: 1},
+		Reach: r.Reach, Boot: r.Boot, Agents: r.Agents, ImageCache: r.ImageCache, Listen: r.Listen, Following: Following{Streams: 1, PerUser: 1},
 	}
 	c.Auth.Strategy = NoAuth
 	return c
@@ -45,6 +46,7 @@ func (r *NetworkBoot) check(p *problems) {
 	r.Process.check(p)
 	r.Boot.check(p)
 	r.Agents.check(p, r.Boot)
+	r.ImageCache.check(p)
 	r.Database.check(p)
 	r.Temporal.check(p)
 	r.Liveness.check(p)

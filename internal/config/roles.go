@@ -16,6 +16,7 @@ type API struct {
 	Webhooks
 	Boot
 	Agents
+	ImageCache
 	Listen    string `key:"listen" default:"127.0.0.1:6385" help:"address to serve; on more than loopback auth must say who may come in"`
 	PublicURL string `key:"public_url" help:"what links begin with, where the API stands behind a proxy; empty is as the client asked"`
 	Auth      Auth   `key:"auth"`

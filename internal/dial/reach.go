@@ -3,6 +3,7 @@ package dial
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"net"
 	"net/http"
 	"net/netip"
@@ -22,6 +23,8 @@ type Reach struct {
 	Loopback bool           // allow this machine itself, for simulated servers or a stack on one machine
 	Allow    []netip.Prefix // networks that are allowed although they would be refused
 	Setting  string         // the name of the setting that lists them, for errors
+	// Authorities are those of the certificates of servers; nil = the system's.
+	Authorities *x509.CertPool
 }
 
 // metadata are metadata services of clouds, which give credentials to any client.
@@ -172,7 +175,7 @@ type Transport struct {
 func NewTransport(r Reach, timeout time.Duration) *Transport {
 	direct := &http.Transport{
 		DialContext:         (&net.Dialer{Timeout: timeout, Control: r.Control}).DialContext,
-		TLSClientConfig:     &tls.Config{MinVersion: tls.VersionTLS12},
+		TLSClientConfig:     &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: r.Authorities},
 		TLSHandshakeTimeout: timeout, ResponseHeaderTimeout: timeout,
 		IdleConnTimeout: 30 * time.Second, MaxIdleConns: 8, MaxResponseHeaderBytes: 64 << 10,
 	}

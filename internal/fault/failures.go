@@ -35,6 +35,7 @@ const (
 	ImageDigestDiffers Code = "image_digest_differs"
 	ImageUnreachable   Code = "image_unreachable"
 	ImageServerSlow    Code = "image_server_slow"
+	ImageCacheFull     Code = "image_cache_full"
 	ImageNotTrusted    Code = "image_certificate_not_trusted"
 	ImageFormatWrong   Code = "image_format_wrong"
 	ImageWriteFailed   Code = "image_write_failed"
@@ -197,6 +198,11 @@ var ofFailures = []CodeRow{
 	{
 		Code: ImageServerSlow, Can: []Do{SetImage}, Kind: Refused, Cause: true, Meaning: "The image server sends too slowly, or stopped in the middle of the image.",
 		Advise: "Look at the load of the image server and of the network between it and the servers, or use another one.", Then: thenRetry,
+		Fields: []string{"instance_info/image_source"},
+	},
+	{
+		Code: ImageCacheFull, Can: []Do{SetImage}, Kind: Refused, Cause: true, Meaning: "Temper has no room for the image that it is to serve to the agent.",
+		Advise: "Raise image_cache_gib of temper boot, or make room on the disk of image_cache. Images that nobody uses go by themselves.", Then: thenRetry,
 		Fields: []string{"instance_info/image_source"},
 	},
 	{

@@ -131,6 +131,7 @@ var (
 	AgentHas       = step("agent_has", "at {at} its agent {did}")
 	AgentHasNot    = step("agent_has_not_called", "its agent has not called since")
 	MediumMade     = step("medium_being_made", "the API makes the CD {medium} of its kernel and its ramdisk since {at}")
+	ImageAwaited   = step("image_being_fetched", "Temper fetches the image since {at}, to serve it to the agent")
 	MediumRead     = step("medium_was_read", "it has read {read}, the last at {at}")
 	BootLookedAt   = step("boot_looked_at", "without a sign of the boot until {at} it is switched off and on again, or the step fails")
 	MediumUnread   = step("medium_was_not_read", "nothing has read its CD yet")

@@ -61,6 +61,8 @@ func waited(w *node.Wait, a *node.Agent, left bool) []Finding {
 		return []Finding{ofAnswer(w)}
 	case node.WaitBuild:
 		return []Finding{Of(MediumMade, Params{"medium": w.Subject, "at": w.Since})}
+	case node.WaitImage:
+		return append([]Finding{Of(ImageAwaited, Params{"at": w.Since})}, looked(w, "temper boot", "says that "+w.Seen, "said that "+w.Seen)...)
 	case node.WaitRequest:
 		return []Finding{Of(EarlierRequest, Params{"request": w.Subject})}
 	case node.WaitTime:

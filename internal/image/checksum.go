@@ -24,6 +24,9 @@ var hexDigest = regexp.MustCompile(`^[0-9a-fA-F]+$`)
 // chooseChecksum chooses with which checksum the image is verified: image_os_hash_* takes
 // precedence over image_checksum, as in Ironic (common/checksum_utils.py).
 func (i *Info) chooseChecksum(checksum, algo, value string, p Policy) error {
+	if i.tellsDigest() && algo == "" && value == "" && checksum == "" {
+		return nil
+	}
 	if (algo == "") != (value == "") || value == "" && checksum == "" {
 		return fault.Coded(fault.ImageInvalid, `image_source's "image_checksum", or "image_os_hash_algo" and "image_os_hash_value" `+
 			"must be provided in instance_info for node %s", i.NodeUUID)

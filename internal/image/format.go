@@ -97,7 +97,7 @@ func (r *Resolver) head(ctx context.Context, i Info) ([]byte, int64, error) {
 	}
 	resp, err := r.http.Do(req)
 	if err != nil {
-		return nil, 0, requestError(ctx, err)
+		return nil, 0, RequestError(ctx, err)
 	}
 	defer func() { _ = resp.Body.Close() }()
 	switch resp.StatusCode {
@@ -112,7 +112,7 @@ func (r *Resolver) head(ctx context.Context, i Info) ([]byte, int64, error) {
 	}
 	first, err := io.ReadAll(io.LimitReader(resp.Body, agent.FormatBytes))
 	if err != nil {
-		return nil, 0, requestError(ctx, err)
+		return nil, 0, RequestError(ctx, err)
 	}
 	return first, sizeOf(resp), nil
 }

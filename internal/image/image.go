@@ -24,14 +24,19 @@ type Policy struct {
 	AllowMD5 bool
 	// RefuseChecksumURLs accepts digests only (Ironic: [conductor]disable_support_for_checksum_files).
 	RefuseChecksumURLs bool
-	// Reach decides from which addresses checksums and the first bytes of images are fetched.
+	// Local has Temper serve images to agents where a node does not say (setting image_download_source; Ironic:
+	// [agent]image_download_source).
+	Local bool
+	// Reach decides from which addresses checksums and images are fetched.
 	Reach dial.Reach
 }
 
 // Info describes a whole-disk image and how it is verified.
 type Info struct {
 	NodeUUID string // for the agent
-	Source   string // http or https
+	Source   string // URL: http, https, or of one of the schemes that only Temper fetches; or the id of an image of Glance
+	// Local says that the agent gets the image from Temper, which fetches it (package imagecache).
+	Local bool
 	// Format is raw, qcow2 or "" (not given; Detect or the agent detects it).
 	Format    string
 	Container string // bare unless given otherwise
@@ -51,6 +56,8 @@ type Info struct {
 	NoProxy string
 	// Authorization is the header for the image server; a secret.
 	Authorization string
+	// PullSecret is that of a registry, as Docker's auth: the base64 of user:password; a secret.
+	PullSecret string
 }
 
 // Parse parses the image from instance_info and the proxies from driver_info. It checks
@@ -61,7 +68,7 @@ func Parse(nodeUUID string, instance, driver map[string]any, p Policy) (Info, er
 	i := Info{
 		NodeUUID: nodeUUID, Source: f.text("image_source"),
 		Format: strings.ToLower(f.text("image_disk_format")), Container: f.text("image_container_format"),
-		Authorization: f.text("image_request_authorization_secret"),
+		Authorization: f.text("image_request_authorization_secret"), PullSecret: f.text("image_pull_secret"),
 	}
 	if i.Format == agent.FormatGPT { // a raw image with a partition table; older agents don't know the format gpt
 		i.Format = agent.FormatRaw
@@ -70,7 +77,7 @@ func Parse(nodeUUID string, instance, driver map[string]any, p Policy) (Info, er
 		i.Container = "bare"
 	}
 	checksum, algo, value := f.text("image_checksum"), f.text("image_os_hash_algo"), f.text("image_os_hash_value")
-	kind, download := f.text("image_type"), f.text("image_download_source")
+	kind := f.text("image_type")
 	i.RootGB = f.size("root_gb")
 	if f.err != nil {
 		return Info{}, f.err
@@ -83,7 +90,10 @@ func Parse(nodeUUID string, instance, driver map[string]any, p Policy) (Info, er
 	if err := i.checkSource(); err != nil {
 		return Info{}, err
 	}
-	if err := i.checkKind(kind, download, f.text("kernel"), f.text("ramdisk")); err != nil {
+	if err := i.chooseWay(instance, driver, p); err != nil {
+		return Info{}, err
+	}
+	if err := i.checkKind(kind, f.text("kernel"), f.text("ramdisk")); err != nil {
 		return Info{}, err
 	}
 	if err := i.chooseChecksum(checksum, algo, value, p); err != nil {
@@ -92,22 +102,9 @@ func Parse(nodeUUID string, instance, driver map[string]any, p Policy) (Info, er
 	return i, i.takeProxies(driver)
 }
 
-func (i *Info) checkSource() error {
-	u, err := url.Parse(i.Source)
-	switch {
-	case err != nil:
-		return fault.Coded(fault.ImageInvalid, "Validation of image href failed, reason: it is no URL")
-	case u.Scheme != "http" && u.Scheme != "https":
-		return fault.Coded(fault.ImageInvalid, "Validation of image href %s failed, reason: only http and https are supported", quotedURL(i.Source))
-	case u.Hostname() == "" || strings.Trim(u.Path, "/") == "":
-		return fault.Coded(fault.ImageInvalid, "Validation of image href %s failed, reason: it names no file", quotedURL(i.Source))
-	}
-	return nil
-}
-
 var formats = []string{"", agent.FormatRaw, agent.FormatQCOW2}
 
-func (i *Info) checkKind(kind, download, kernel, ramdisk string) error {
+func (i *Info) checkKind(kind, kernel, ramdisk string) error {
 	switch {
 	case kind != "" && kind != "whole-disk" && kind != "partition":
 		return i.invalid("Invalid image_type %q, valid are whole-disk, partition", kind)
@@ -115,13 +112,14 @@ func (i *Info) checkKind(kind, download, kernel, ramdisk string) error {
 		return i.invalid("instance_info names a partition image, but only whole-disk images can be deployed")
 	case !slices.Contains(formats, i.Format):
 		return i.invalid("image_disk_format %q is not supported, use raw, gpt or qcow2", i.Format)
-	case download != "" && download != "http":
-		return i.invalid("image_download_source %q is not supported: agents fetch images over http themselves", download)
 	}
 	return nil
 }
 
 func (i *Info) takeProxies(driver map[string]any) error {
+	if i.Local { // they are for the way of the agent to the image's server
+		return nil
+	}
 	f := fields{of: "driver_info", values: driver}
 	for _, scheme := range []string{"http", "https"} {
 		name := "image_" + scheme + "_proxy"

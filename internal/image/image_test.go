@@ -99,9 +99,9 @@ func TestImagesThatAreRefused(t *testing.T) {
 		"the length of another one":   {with("image_os_hash_algo", "sha512"), nil, image.Policy{}, "length of a sha256 digest"},
 		"a prefix that lies":          {plain("sha512:" + sha256sum), nil, image.Policy{}, "length of a sha256 digest"},
 		"a file where none may be":    {plain("https://example.org/SUMS"), nil, image.Policy{RefuseChecksumURLs: true}, "switched off"},
-		"an image of another service": {with("image_source", "glance://abc"), nil, image.Policy{}, "only http and https"},
-		"a file of this machine":      {with("image_source", "file:///etc/shadow"), nil, image.Policy{}, "only http and https"},
-		"an id":                       {with("image_source", "c0ffee00"), nil, image.Policy{}, "only http and https"},
+		"an image of another service": {with("image_source", "glance://abc"), nil, image.Policy{}, "it names no id of an image"},
+		"a file with dots":            {with("image_source", "file:///images/../etc/shadow"), nil, image.Policy{}, "without .. in it"},
+		"an id":                       {with("image_source", "c0ffee00"), nil, image.Policy{}, "only http, https, file, oci"},
 		"no URL":                      {with("image_source", "http://[::1"), nil, image.Policy{}, "it is no URL"},
 		"no file":                     {with("image_source", "http://192.0.2.1/"), nil, image.Policy{}, "it names no file"},
 		"a number as image":           {with("image_source", 5.0), nil, image.Policy{}, "image_source in instance_info must be a string"},
@@ -109,7 +109,8 @@ func TestImagesThatAreRefused(t *testing.T) {
 		"a partition image":           {with("image_type", "partition"), nil, image.Policy{}, "only whole-disk"},
 		"kernel and ramdisk":          {with("kernel", "http://a/k", "ramdisk", "http://a/r"), nil, image.Policy{}, "only whole-disk"},
 		"a type that nobody knows":    {with("image_type", "half-disk"), nil, image.Policy{}, "Invalid image_type"},
-		"a copy on the conductor":     {with("image_download_source", "local"), nil, image.Policy{}, `"local"`},
+		"another way":                 {with("image_download_source", "swift"), nil, image.Policy{}, `"swift"`},
+		"a file over http":            {with("image_source", "file:///images/a", "image_download_source", "http"), nil, image.Policy{}, "agents can't fetch images from file"},
 		"a size below zero":           {with("root_gb", -1.0), nil, image.Policy{}, "root_gb"},
 		"a size that is no number":    {with("root_gb", "big"), nil, image.Policy{}, "root_gb"},
 		"half a gigabyte":             {with("root_gb", 0.5), nil, image.Policy{}, "root_gb"},
@@ -208,4 +209,31 @@ func FuzzParse(f *testing.F) {
 		require.NotEmpty(t, out.ID)
 		require.NotEmpty(t, out.Checksum+out.HashValue, "an image is never written unchecked")
 	})
+}
+
+func TestWhoFetchesAnImage(t *testing.T) {
+	local := map[string]any{"image_download_source": "local"}
+	for name, c := range map[string]struct {
+		info, driver map[string]any
+		policy       image.Policy
+		scheme       image.Scheme
+		local        bool
+	}{
+		"the agent":                  {with(), nil, image.Policy{}, image.HTTP, false},
+		"Temper, says the instance":  {with("image_download_source", "local"), nil, image.Policy{}, image.HTTP, true},
+		"Temper, says the node":      {with(), local, image.Policy{}, image.HTTP, true},
+		"the instance counts first":  {with("image_download_source", "http"), local, image.Policy{Local: true}, image.HTTP, false},
+		"Temper, says the site":      {with(), nil, image.Policy{Local: true}, image.HTTP, true},
+		"Temper, a file":             {with("image_source", "file:///images/a.raw"), nil, image.Policy{}, image.File, true},
+		"Temper, an artifact":        {map[string]any{"image_source": "oci://registry.example/a:1"}, nil, image.Policy{}, image.OCI, true},
+		"Temper, an image of Glance": {map[string]any{"image_source": "0d2f3b3a-7d5c-4d5e-9c53-2f2d2c0b1a11"}, nil, image.Policy{}, image.Glance, true},
+		"the same as a URL":          {map[string]any{"image_source": "glance://0d2f3b3a-7d5c-4d5e-9c53-2f2d2c0b1a11"}, nil, image.Policy{}, image.Glance, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			i, err := image.Parse(node, c.info, c.driver, c.policy)
+			require.NoError(t, err)
+			require.Equal(t, c.local, i.Local)
+			require.Equal(t, c.scheme, i.Scheme())
+		})
+	}
 }

@@ -79,7 +79,7 @@ func (r *Resolver) fetch(ctx context.Context, from string) (string, error) {
 	}
 	resp, err := r.http.Do(req)
 	if err != nil {
-		return "", requestError(ctx, err)
+		return "", RequestError(ctx, err)
 	}
 	defer func() { _ = resp.Body.Close() }()
 	switch {
@@ -91,7 +91,7 @@ func (r *Resolver) fetch(ctx context.Context, from string) (string, error) {
 	b, err := io.ReadAll(io.LimitReader(resp.Body, maxSums+1))
 	switch {
 	case err != nil:
-		return "", requestError(ctx, err)
+		return "", RequestError(ctx, err)
 	case len(b) > maxSums:
 		return "", fault.Coded(fault.ImageInvalid, "the file is larger than %d bytes", maxSums)
 	}
@@ -103,9 +103,9 @@ type refusedAddress struct{ text string }
 
 func (e *refusedAddress) Error() string { return e.text }
 
-// requestError returns the error of a request that got no answer, without the URL that
+// RequestError returns the error of a request that got no answer, without the URL that
 // net/http puts into its errors, because that may contain a secret.
-func requestError(ctx context.Context, err error) error {
+func RequestError(ctx context.Context, err error) error {
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return ctx.Err()
 	}

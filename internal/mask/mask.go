@@ -16,12 +16,12 @@ const Masked = "******"
 
 // URLs returns text with the user, password, query values and fragment of every URL
 // in it masked. It also masks parameters outside URLs whose names say that they are
-// secret, such as "sig=...", and what is secret in the path of a CD that Temper makes. Applying it twice is the same as applying it once.
+// secret, such as "sig=...", and what is secret in the path of a CD or an image that Temper serves. Applying it twice is the same as applying it once.
 func URLs(text string) string {
 	if strings.Contains(text, "://") {
 		text = inURLs(text)
 	}
-	if strings.Contains(text, "/boot/") {
+	if strings.Contains(text, "/boot/") || strings.Contains(text, "/images/") {
 		text = mediumKey.ReplaceAllString(text, "${1}"+Masked)
 	}
 	if strings.Contains(text, "=") {
@@ -30,10 +30,10 @@ func URLs(text string) string {
 	return text
 }
 
-// MediumKey is the form of the secret part of the path of a CD that Temper makes for one boot (package medium).
+// MediumKey is the form of the secret part of the path of a CD that Temper makes for one boot (package medium), or of an image.
 const MediumKey = `[a-z2-7]{26}`
 
-var mediumKey = regexp.MustCompile(`(/boot/)` + MediumKey + `\b`)
+var mediumKey = regexp.MustCompile(`(/(?:boot|images)/)` + MediumKey + `\b`)
 
 // lone matches secret parameters outside URLs: in the path of a redirect, or in an
 // error that quotes a part of a URL.

@@ -71,6 +71,7 @@ const (
 	WaitTime      WaitFor = "time"            // Until is to come
 	WaitAnswer    WaitFor = "bmc_answer"      // the BMC is to answer, whatever it was asked: it is slow, or silent since Since
 	WaitBuild     WaitFor = "medium_made"     // the API is to make the medium Subject of a kernel and a ramdisk that it fetches
+	WaitImage     WaitFor = "image_fetched"   // temper boot is to fetch the image that it serves to the agent
 	WaitRequest   WaitFor = "bmc_request"     // a request to the BMC that was sent before, Subject, may take effect until Until
 )
 

@@ -32,7 +32,7 @@ func boundValues(secret string) []string {
 			}
 		}
 		return names
-	case strings.HasPrefix(secret, inInstanceInfo+"/image_request_authorization_secret"):
+	case strings.HasPrefix(secret, inInstanceInfo+"/image_request_authorization_secret"), strings.HasPrefix(secret, inInstanceInfo+"/image_pull_secret"):
 		return []string{
 			"instance_info/image_source", "driver_info/image_http_proxy", "driver_info/image_https_proxy", "driver_info/image_no_proxy",
 		}

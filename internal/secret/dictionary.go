@@ -169,3 +169,24 @@ func escape(k string) string {
 func unescape(k string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(k, "~1", "/"), "~0", "~")
 }
+
+// DriverInfo returns driver_info of n with its secrets, of which sealed has the opened ones by name.
+func DriverInfo(n *node.Node, sealed node.Secrets) map[string]any {
+	return Unmask(n.DriverInfo, within(inDriverInfo, sealed))
+}
+
+// InstanceInfo returns instance_info of n with its secrets, of which sealed has the opened ones by name.
+func InstanceInfo(n *node.Node, sealed node.Secrets) map[string]any {
+	return Unmask(n.InstanceInfo, within(inInstanceInfo, sealed))
+}
+
+// within returns the secrets of one dictionary by JSON pointer.
+func within(dict string, sealed node.Secrets) map[string]any {
+	out := map[string]any{}
+	for name, v := range sealed {
+		if path, ok := strings.CutPrefix(name, dict); ok && strings.HasPrefix(path, "/") {
+			out[path] = v
+		}
+	}
+	return out
+}

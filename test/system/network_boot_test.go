@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"strings"
 	"syscall"
 	"testing"
 
@@ -63,10 +62,7 @@ func TestAVirtualMachineBootsByNetwork(t *testing.T) {
 	testenv.Need(t, "qemu-system-x86_64", "qemu-system-x86")
 	s := world(t)
 	const guest = "10.0.2.2"
-	l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // a test
-	require.NoError(t, err)
-	at := l.Addr().String()
-	require.NoError(t, l.Close())
+	at := freeAddress(t)
 	_, port, err := net.SplitHostPort(at)
 	require.NoError(t, err)
 	to := "http://" + net.JoinHostPort(guest, port)
@@ -85,16 +81,7 @@ func TestAVirtualMachineBootsByNetwork(t *testing.T) {
 	copy(disk, restarting())
 	n.diskImage(disk)
 	deploy := n.provision("active", nil)
-	catches(t, patience, func() error {
-		var why struct{ Text string }
-		if err := s.read("/temper/v1/nodes/"+n.uuid+"/why", &why); err != nil {
-			return err
-		}
-		if !strings.Contains(why.Text, "it has read ") {
-			return fmt.Errorf("it has loaded nothing: %s", why.Text)
-		}
-		return nil
-	})
+	catches(t, patience, func() error { return n.tells("it has read ") })
 	require.NoError(t, syscall.Kill(victim.Pid(), syscall.SIGKILL))
 	boot("vm-net-boot-2")
 	n.prints("ipa-node-uuid=" + n.uuid)
