@@ -117,3 +117,27 @@ func TestAServerBootsByNetworkWhileAnOperationBootsIt(t *testing.T) {
 	status, _ = read(mac + "/initrd")
 	require.Equal(t, http.StatusNotFound, status)
 }
+
+// Where servers are discovered, one that nobody knows boots the agent until its inventory is there. Then its boots are left alone.
+func TestAnUnknownServerBootsTheAgentOnce(t *testing.T) {
+	t.Parallel()
+	ramdisk, err := api.OpenRamdisk(api.RamdiskFiles{Image: mediumtest.Image(t, ""), Others: bootimage.Config{Dir: t.TempDir(), Limit: 1 << 30}})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, ramdisk.Close()) })
+	b := apitest.New(t, func(c *api.Config) {
+		c.Ramdisk, c.Discovery, c.Boot = ramdisk, true, node.BootSites{Default: node.BootSite{AgentURL: "http://api:6385/"}}
+	})
+	b.WithConductors()
+	b.WaitingWithPort("n1")
+	script := func(mac string) string { return string(b.Get("/netboot/" + mac + "/script").Body) }
+	const unknown = "52:54:00:0b:00:01"
+	require.Contains(t, script(unknown), " ipa-api-url=http://api:6385 ipa-inspection-callback-url=http://api:6385/v1/continue_inspection || goto failed\n")
+	require.Contains(t, script(apitest.MAC), "Temper boots nothing", "n1 has a port of it")
+	require.Empty(t, b.At(84, "POST", "/v1/continue_inspection", map[string]any{"inventory": map[string]any{
+		"interfaces": []any{map[string]any{"mac_address": unknown}},
+	}}).Is(202))
+	require.Contains(t, script(unknown), "Temper boots nothing")
+	found := b.Get("/temper/v1/discoveries").Is(200)["discoveries"].([]any)[0].(map[string]any)
+	b.Delete("/temper/v1/discoveries/" + found["uuid"].(string)).Is(204)
+	require.Contains(t, script(unknown), "ipa-inspection-callback-url=")
+}

@@ -149,6 +149,8 @@ type Config struct {
 	// makes none.
 	Boot    node.BootSites
 	Ramdisk *Ramdisk
+	// Discovery lets servers that no node stands for boot the agent once, by network, and keeps what it finds on them.
+	Discovery bool
 	// ImageCache has the images that are served to agents; nil = none are.
 	ImageCache *imagecache.Cache
 }
@@ -222,6 +224,15 @@ func (c Config) validate() error {
 	return errors.Join(errs...)
 }
 
+// discoveries is what servers boot that no node stands for; nil = nothing.
+func (c Config) discoveries() *node.Medium {
+	if !c.Discovery {
+		return nil
+	}
+	m := c.Boot.Discovery()
+	return &m
+}
+
 // Server answers the API. It is safe for concurrent use.
 type Server struct {
 	http   *httpd.Server
@@ -239,7 +250,7 @@ func New(c Config) (*Server, error) {
 		StartTimeout: c.StartTimeout, AnswerWithin: c.AnswerWithin, HardwareDeadline: c.HardwareDeadline, Safe: c.Safe, MaxLimit: c.MaxLimit, Settings: c.Settings,
 		NodeLockedWait: c.NodeLockedWait, Log: c.Log,
 		AutomatedClean: c.AutomatedClean, DedicatedNodes: c.DedicatedNodes, AutomaticLessee: c.AutomaticLessee,
-		OnFailure: c.OnFailure, Images: c.Images, Boot: c.Boot, ProbeImage: c.ProbeImage,
+		OnFailure: c.OnFailure, Discovery: c.Discovery, Images: c.Images, Boot: c.Boot, ProbeImage: c.ProbeImage,
 	})
 	theirs, err := ironic.New(service, c.Agent, c.Metrics)
 	if err != nil {
@@ -253,7 +264,7 @@ func New(c Config) (*Server, error) {
 	http, err := httpd.New(httpd.Config{
 		Auth: c.Auth, Listen: c.Listen, AllowedHosts: c.AllowedHosts, PublicURL: c.PublicURL, Log: c.Log, Metrics: c.Metrics,
 		Now: c.Now, RequestTimeout: c.RequestTimeout, Unversioned: ironic.RootResources(), CurrentURL: ironic.CurrentURL, NotFound: ironic.NotFound,
-	}, slices.Concat(theirs.Routes(), ours.Routes(), boot.New(c.Store, c.Ramdisk).Routes(), images.New(c.Store, c.ImageCache, c.Images).Routes()))
+	}, slices.Concat(theirs.Routes(), ours.Routes(), boot.New(c.Store, c.Ramdisk, c.discoveries()).Routes(), images.New(c.Store, c.ImageCache, c.Images).Routes()))
 	if err != nil {
 		return nil, err
 	}

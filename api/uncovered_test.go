@@ -54,7 +54,9 @@ func TestEveryGETIsAnsweredWithoutAConductor(t *testing.T) {
 	template := record("deploy_templates", map[string]any{"name": "CUSTOM_A", "steps": []any{step}})
 	runbook := record("runbooks", map[string]any{"name": "CUSTOM_A", "steps": []any{map[string]any{"interface": "bios", "step": "x", "args": map[string]any{}, "order": 1}}})
 	chassis := record("chassis", map[string]any{})
-	values := strings.NewReplacer("{chassis}", chassis, "{runbook}", runbook, "{template}", template, "{portgroup}", portgroup, "{connector}", connector, "{target}", target, "{node}", "free", "{port}", port, "{conductor}", "c1", "{allocation}", "web", "{operation}", "1", "{event}", event, "{host}", "s1", "{driver}", "fake-hardware", "{webhook}", "w1", "{setting}", "ProcVirt")
+	discovery, err := b.Store.PutDiscovery(t.Context(), node.Discovery{MACs: []string{"52:54:00:0b:00:01"}, Inventory: map[string]any{}})
+	require.NoError(t, err)
+	values := strings.NewReplacer("{discovery}", discovery, "{chassis}", chassis, "{runbook}", runbook, "{template}", template, "{portgroup}", portgroup, "{connector}", connector, "{target}", target, "{node}", "free", "{port}", port, "{conductor}", "c1", "{allocation}", "web", "{operation}", "1", "{event}", event, "{host}", "s1", "{driver}", "fake-hardware", "{webhook}", "w1", "{setting}", "ProcVirt")
 	queries := map[string]string{
 		"/temper/v1/ring/what-if": "?without=c1", "/temper/v1/compute-services/what-if": "?service=s1", "/v1/lookup": "?node_uuid=" + b.Field("inspected", "uuid").(string),
 		"/temper/v1/nodes/power": "?node=" + free,

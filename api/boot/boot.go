@@ -27,6 +27,8 @@ type Store interface {
 	Medium(ctx context.Context, keyHash []byte) (node.ServedMedium, error)
 	// NetworkMedium returns what the server with a MAC loads; fault.NotFound if none boots by network now.
 	NetworkMedium(ctx context.Context, mac string) (node.NetworkMedium, error)
+	// Discoverable reports whether nobody knows the server with a MAC.
+	Discoverable(ctx context.Context, mac string) (bool, error)
 	// MediumRead adds to what was read of it.
 	MediumRead(ctx context.Context, keyHash []byte, bytes int64) error
 }
@@ -99,13 +101,15 @@ func (r *Ramdisk) imageOf(ctx context.Context, m node.Medium, within time.Durati
 // Server serves media. It is safe for concurrent use.
 type Server struct {
 	store   Store
-	ramdisk *Ramdisk // nil = it has none
+	ramdisk *Ramdisk     // nil = it has none
+	unknown *node.Medium // what servers boot by network that no node stands for; nil = nothing
 	reads   reads
 }
 
-// New makes a Server. ramdisk may be nil: then there are no media.
-func New(s Store, ramdisk *Ramdisk) *Server {
-	return &Server{store: s, ramdisk: ramdisk, reads: reads{store: s, pending: map[string]*read{}}}
+// New makes a Server. ramdisk may be nil: then there are no media. unknown is what servers boot by network that no node stands for; nil =
+// nothing.
+func New(s Store, ramdisk *Ramdisk, unknown *node.Medium) *Server {
+	return &Server{store: s, ramdisk: ramdisk, unknown: unknown, reads: reads{store: s, pending: map[string]*read{}}}
 }
 
 // Routes are the routes of the media. They are open: who has a medium's key may read it, and BMCs can't log in.

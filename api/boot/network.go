@@ -2,6 +2,7 @@ package boot
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"io/fs"
@@ -47,7 +48,7 @@ func (s *Server) getNetworkFile(c *gin.Context) (int, any, error) {
 	if s.ramdisk == nil || err != nil {
 		return httpd.NotFound(c)
 	}
-	m, err := s.store.NetworkMedium(c.Request.Context(), mac.String())
+	m, err := s.networkMedium(c.Request.Context(), mac.String())
 	switch {
 	case fault.Is(err, fault.NotFound) && name == medium.ScriptName:
 		httpd.Logger(c).Info("a server asked what it boots by network, and boots nothing now", zap.Stringer("mac", mac), zap.String("from", c.RemoteIP()))
@@ -60,9 +61,28 @@ func (s *Server) getNetworkFile(c *gin.Context) (int, any, error) {
 	return s.networkFile(c, m, name)
 }
 
+// networkMedium returns what the server with a MAC loads: that of its node or, if no node stands for it, the agent that discovers it.
+func (s *Server) networkMedium(ctx context.Context, mac string) (node.NetworkMedium, error) {
+	m, err := s.store.NetworkMedium(ctx, mac)
+	if !fault.Is(err, fault.NotFound) || s.unknown == nil {
+		return m, err
+	}
+	yes, asked := s.store.Discoverable(ctx, mac)
+	if asked != nil {
+		return m, asked
+	}
+	if !yes {
+		return m, err
+	}
+	return node.NetworkMedium{Medium: *s.unknown}, nil
+}
+
 func (s *Server) networkFile(c *gin.Context, m node.NetworkMedium, name string) (int, any, error) {
 	log := httpd.Logger(c)
 	sent := func(n int64) { s.reads.add(m.KeyHash, n, log) }
+	if m.Node == "" { // nobody asks how much it has read
+		sent = nil
+	}
 	within := answerWithin
 	if name == medium.ScriptName {
 		within = scriptWithin

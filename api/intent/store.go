@@ -33,6 +33,7 @@ type Store interface {
 	AllocationStore
 	ConductorStore
 	RecordStore
+	DiscoveryStore
 	AgentStore
 	ComputeStore
 	WebhookStore
@@ -273,6 +274,15 @@ type RecordStore interface {
 	Inventory(ctx context.Context, ident string) (inventory, plugin map[string]any, err error)
 	// Hardware compares the inventory of a node with the one before, and with other nodes of its resource class.
 	Hardware(ctx context.Context, ident string) (*inventory.Comparison, error)
+}
+
+// DiscoveryStore keeps servers that no node stands for.
+type DiscoveryStore interface {
+	Discoveries(ctx context.Context, after string, limit int) ([]node.Discovery, error)
+	Discovery(ctx context.Context, uuid string) (node.Discovery, error)
+	// PutDiscovery returns the uuid; fault.NotFound where a node has one of the MACs.
+	PutDiscovery(ctx context.Context, d node.Discovery) (uuid string, err error)
+	DeleteDiscovery(ctx context.Context, uuid string) error
 }
 
 // AgentStore keeps what ramdisk agents say.

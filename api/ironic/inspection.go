@@ -34,12 +34,15 @@ func (s *Server) postInspection(c *gin.Context) (int, any, error) {
 	case err != nil:
 		s.refused.agent(askInventory, err)
 		return 0, nil, err
+	case n == nil: // a discovery
+		return http.StatusAccepted, gin.H{}, nil
 	}
 	httpd.Logger(c).Info("inventory accepted", zap.String("node", n.UUID))
 	return http.StatusAccepted, answer, nil
 }
 
-// takeInventory reads the inventory and keeps it for the node that waits for it.
+// takeInventory reads the inventory and keeps it for the node that waits for it. Where servers are discovered, it is kept also if there is
+// no node; then the node is nil.
 func (s *Server) takeInventory(c *gin.Context, id string) (*node.Node, any, error) {
 	if err := s.awaited(c, id); err != nil {
 		return nil, nil, err
@@ -52,6 +55,9 @@ func (s *Server) takeInventory(c *gin.Context, id string) (*node.Node, any, erro
 		return nil, nil, fault.New(fault.Invalid, "Missing mandatory parameter: inventory")
 	}
 	n, macs, err := s.inspected(c, id, found)
+	if fault.Is(err, fault.NotFound) && s.Discovery && id == "" {
+		return nil, nil, s.discover(c, found, macs)
+	}
 	if err != nil {
 		return nil, nil, err
 	}
@@ -82,6 +88,9 @@ func (s *Server) awaited(c *gin.Context, id string) error {
 	if id != "" {
 		_, err := s.awaiting(c, id, nil)
 		return err
+	}
+	if s.Discovery {
+		return nil
 	}
 	yes, err := s.Store.AnyInspection(c.Request.Context())
 	if err == nil && !yes {

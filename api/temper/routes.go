@@ -36,6 +36,14 @@ func (s *Server) ownRoutes() []httpd.Route {
 	}
 }
 
+func (s *Server) discoveryRoutes() []httpd.Route {
+	return []httpd.Route{
+		httpd.Get("/temper/v1/discoveries", 0, s.listDiscoveries),
+		httpd.Get("/temper/v1/discoveries/:discovery", 0, s.getDiscovery),
+		httpd.Delete("/temper/v1/discoveries/:discovery", 0, s.deleteDiscovery),
+	}
+}
+
 func (s *Server) webhookRoutes() []httpd.Route {
 	return []httpd.Route{
 		httpd.Get("/temper/v1/webhooks", 0, s.listWebhooks),

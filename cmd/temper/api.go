@@ -100,7 +100,7 @@ func runAPI(ctx context.Context, p *process, r *config.API, kind apiKind) error 
 		ReconcileLate:  3*r.ReconcileInterval + reconcileSlack,
 		NodeLockedWait: r.NodeLockedWait,
 		EventStreams:   r.Following.Streams, EventStreamsPerUser: r.Following.PerUser,
-		Agent: api.AgentSettings{Callback: to.callbacks}, Boot: r.Sites(), Ramdisk: ramdisk, ImageCache: cache.Cache,
+		Agent: api.AgentSettings{Callback: to.callbacks}, Boot: r.Sites(), Ramdisk: ramdisk, ImageCache: cache.Cache, Discovery: r.Discovery,
 	})
 	if err != nil {
 		return err

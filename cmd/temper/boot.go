@@ -14,6 +14,7 @@ import (
 	"go.temper.dev/temper/internal/coverage"
 	"go.temper.dev/temper/internal/medium"
 	"go.temper.dev/temper/internal/netboot"
+	"go.temper.dev/temper/internal/store"
 )
 
 func newBootCommand() *cobra.Command {
@@ -80,10 +81,26 @@ func newDHCP(ctx context.Context, p *process, r *config.NetworkBoot) (d *netboot
 	if err != nil {
 		return nil, nil, err
 	}
+	leases := netboot.Leases(db)
+	if r.Discovery {
+		leases = discovering{db}
+	}
 	base := "http://" + net.JoinHostPort(address.String(), port)
 	return &netboot.DHCP{
-		Interface: r.DHCPInterface, Address: address, Base: base, Script: base + medium.NetworkScript, Pools: pools, Leases: db, Log: p.log.Named("dhcp"),
+		Interface: r.DHCPInterface, Address: address, Base: base, Script: base + medium.NetworkScript, Pools: pools, Leases: leases, Log: p.log.Named("dhcp"),
 	}, db.Close, nil
+}
+
+// discovering answers servers, too, that no node stands for and that were not found before.
+type discovering struct{ *store.Store }
+
+// BootsByNetwork implements netboot.Leases.
+func (d discovering) BootsByNetwork(ctx context.Context, mac string) (boots, byHTTP bool, err error) {
+	if boots, byHTTP, err = d.Store.BootsByNetwork(ctx, mac); boots || err != nil {
+		return boots, byHTTP, err
+	}
+	boots, err = d.Discoverable(ctx, mac)
+	return boots, false, err
 }
 
 // bootDoors opens the listeners for servers and agents. The one for servers has no TLS, because iPXE and many BMCs trust no CA of ours.

@@ -143,7 +143,7 @@ var rules = []rule{
 		never: []string{temporal, pgx, gofish}, why: "what agents write, wherever it comes from",
 	},
 	{
-		at: "api/ironic", ours: []string{"internal/lockwait", "internal/networkdata", "api/format", "api/httpd", "api/intent", "internal/admission", "internal/agent", "internal/configdrive", "internal/coverage", "internal/fault", "internal/jsonlimit", "internal/mask", "internal/node", "internal/plan", "internal/share", "internal/text"},
+		at: "api/ironic", ours: []string{"internal/rootdevice", "internal/lockwait", "internal/networkdata", "api/format", "api/httpd", "api/intent", "internal/admission", "internal/agent", "internal/configdrive", "internal/coverage", "internal/fault", "internal/jsonlimit", "internal/mask", "internal/node", "internal/plan", "internal/share", "internal/text"},
 		never: []string{temporal, pgx, gofish}, why: "Ironic's resources know nothing of Temper's own",
 	},
 	{

@@ -114,6 +114,17 @@ func completeWords(c *cobra.Command, flag string, words ...string) {
 	must(c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)))
 }
 
+func (s *session) completeDiscoveries(most int) cobra.CompletionFunc {
+	return s.completing(most, func(ctx context.Context, _ *cobra.Command, _ []string) ([]string, error) {
+		list, err := s.Discoveries(ctx, 0)
+		var out []string
+		for i := range list.Items {
+			out = append(out, cobra.CompletionWithDesc(list.Items[i].UUID, describe(&list.Items[i])))
+		}
+		return out, err
+	})
+}
+
 func (s *session) completeWebhooks(most int) cobra.CompletionFunc {
 	return s.completing(most, func(ctx context.Context, _ *cobra.Command, _ []string) ([]string, error) {
 		list, err := s.Webhooks(ctx)

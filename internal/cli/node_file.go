@@ -26,6 +26,7 @@ type fileNode struct {
 	label  string
 	fields map[string]any
 	ports  []map[string]any
+	traits []string
 }
 
 // readNodeFile reads nodes from YAML, from JSON or, if the name ends in .csv, from CSV. YAML and JSON are a list of nodes, or the
@@ -172,7 +173,17 @@ func nodeOfFile(fields map[string]any) (n fileNode, err error) {
 			}
 		}
 	}
+	if traits := fields["traits"]; traits != nil {
+		list, ok := traits.([]any)
+		if !ok {
+			return n, fmt.Errorf("traits of %s is no list", n.label)
+		}
+		for _, t := range list {
+			n.traits = append(n.traits, fmt.Sprint(t))
+		}
+	}
 	delete(n.fields, "ports")
+	delete(n.fields, "traits")
 	return n, nil
 }
 
@@ -211,6 +222,11 @@ func (s *session) createFileNode(ctx context.Context, n fileNode) (string, error
 		}
 		if len(differs) > 0 {
 			return "", fmt.Errorf("it is there already, and differs from the file in %s: temper node set changes it", strings.Join(differs, ", "))
+		}
+	}
+	for _, t := range n.traits { // a trait that it has stays
+		if err := s.AddTrait(ctx, client.Nodes, have.UUID, t); err != nil {
+			return "", fmt.Errorf("%s, but its trait %s was not: %w", words, t, err)
 		}
 	}
 	created, err := s.createFilePorts(ctx, have.UUID, n.ports)

@@ -21,8 +21,8 @@ func TestAFileOfNodesIsReadInItsFormats(t *testing.T) {
 	want := []fileNode{
 		{"n1", map[string]any{
 			"name": "n1", "driver": "redfish", "driver_info": map[string]any{"redfish_address": "https://10.0.0.1", "redfish_password": "007"}, "properties": map[string]any{"cpus": 8},
-		}, []map[string]any{{"address": "52:54:00:00:00:01"}, {"address": "52:54:00:00:00:02"}}},
-		{"n2", map[string]any{"name": "n2", "driver": "fake-hardware"}, nil},
+		}, []map[string]any{{"address": "52:54:00:00:00:01"}, {"address": "52:54:00:00:00:02"}}, nil},
+		{"n2", map[string]any{"name": "n2", "driver": "fake-hardware"}, nil, nil},
 	}
 	for name, content := range map[string]string{
 		"list.yaml": `

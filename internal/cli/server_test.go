@@ -147,7 +147,7 @@ func newServer(t *testing.T, auth api.Auth) (string, *fakeWorkflows) {
 	_, err = db.RegisterConductor(t.Context(), coverage.Conductor{Hostname: "c1", Interfaces: hardware.Enabled()})
 	require.NoError(t, err)
 	s, err := api.New(api.Config{
-		Store: db, Operations: w, Drivers: hardware, Auth: auth, AutomatedClean: true, Safe: time.Second,
+		Store: db, Operations: w, Drivers: hardware, Auth: auth, AutomatedClean: true, Safe: time.Second, Discovery: true,
 		Reconcile: func(context.Context) error { return nil }, ReconcileLate: time.Minute,
 	})
 	require.NoError(t, err)

@@ -89,15 +89,16 @@ func (c Boot) check(p *problems) {
 
 // Agents is what the API settings say of agents: what they boot from, and where the API hears them.
 type Agents struct {
-	Ramdisk  string   `key:"ramdisk" help:"file of the ISO from which the CDs for boots of agents are made, which make ramdisk builds; required with media_url"`
-	Listen   string   `key:"agent_listen" help:"address of a listener of its own for agents and for these CDs, in the networks of the servers; listen serves neither then; empty is that listen serves both"`
-	Media    string   `key:"media_listen" help:"address of a listener that serves these CDs only, without TLS, for BMCs that take no https; empty is none"`
-	Public   bool     `key:"agents_on_listen" default:"false" help:"whether listen serves agents and CDs although agent_listen does"`
-	Networks []string `key:"agent_networks" help:"networks from which agents may call; empty is all"`
-	Cache    string   `key:"ramdisk_cache" help:"folder for the CDs of deploy_kernel and deploy_ramdisk, of this process alone; empty is one in the user's cache"`
-	CacheGiB int      `key:"ramdisk_cache_gib" default:"4" help:"how many GiB of them are kept"`
-	IPXE     string   `key:"ipxe_dir" default:"/usr/lib/ipxe" help:"folder with undionly.kpxe and snponly.efi, which firmware loads that boots by network, as in Debian's package ipxe"`
-	CA       string   `key:"agent_ca" help:"file with the authorities of the certificates of agent_url and of image servers, PEM, which these CDs carry; empty is none"`
+	Ramdisk   string   `key:"ramdisk" help:"file of the ISO from which the CDs for boots of agents are made, which make ramdisk builds; required with media_url"`
+	Listen    string   `key:"agent_listen" help:"address of a listener of its own for agents and for these CDs, in the networks of the servers; listen serves neither then; empty is that listen serves both"`
+	Media     string   `key:"media_listen" help:"address of a listener that serves these CDs only, without TLS, for BMCs that take no https; empty is none"`
+	Public    bool     `key:"agents_on_listen" default:"false" help:"whether listen serves agents and CDs although agent_listen does"`
+	Networks  []string `key:"agent_networks" help:"networks from which agents may call; empty is all"`
+	Discovery bool     `key:"discovery" default:"false" help:"whether a server that no node stands for boots the ramdisk once, by network, and is listed with its inventory until somebody accepts it (temper discovery); its firmware must boot by network"`
+	Cache     string   `key:"ramdisk_cache" help:"folder for the CDs of deploy_kernel and deploy_ramdisk, of this process alone; empty is one in the user's cache"`
+	CacheGiB  int      `key:"ramdisk_cache_gib" default:"4" help:"how many GiB of them are kept"`
+	IPXE      string   `key:"ipxe_dir" default:"/usr/lib/ipxe" help:"folder with undionly.kpxe and snponly.efi, which firmware loads that boots by network, as in Debian's package ipxe"`
+	CA        string   `key:"agent_ca" help:"file with the authorities of the certificates of agent_url and of image servers, PEM, which these CDs carry; empty is none"`
 }
 
 func (c Agents) check(p *problems, boot Boot) {
@@ -112,6 +113,12 @@ func (c Agents) check(p *problems, boot Boot) {
 	p.requireAtLeast("ramdisk_cache_gib", 1, c.CacheGiB)
 	p.requireFile("ramdisk", c.Ramdisk)
 	p.requireFile("agent_ca", c.CA)
+	if c.Discovery && boot.AgentURL == "" && boot.MediaURL == "" {
+		p.refuse("agent_url", "want the URL at which agents reach this process, because discovery is on")
+	}
+	if c.Discovery && c.Ramdisk == "" {
+		p.refuse("ramdisk", "want the file temper-ramdisk.iso that make ramdisk builds, because discovery is on")
+	}
 	if boot.used() && c.Ramdisk == "" {
 		p.refuse("ramdisk", "want the file temper-ramdisk.iso that make ramdisk builds, because media_url says that the API makes CDs for boots")
 	}

@@ -37,7 +37,10 @@ const FailedScript = "#!ipxe\necho Temper can't have the kernel and the initrd o
 
 // parameters of a boot by network are words of the kernel's command line. The agent's token is not among them.
 func (c Contents) networkWords() string {
-	words := []string{"ipa-api-url=" + strings.Join(c.APIURLs, ","), "ipa-node-uuid=" + c.Node}
+	words := []string{"ipa-api-url=" + strings.Join(c.APIURLs, ",")}
+	if c.Node != "" {
+		words = append(words, "ipa-node-uuid="+c.Node)
+	}
 	if c.InspectionURL != "" {
 		words = append(words, "ipa-inspection-callback-url="+c.InspectionURL)
 	}
@@ -74,7 +77,11 @@ func (i *Image) Script(c Contents) (string, error) {
 		names = append(names, CAName)
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "#!ipxe\necho Temper boots the agent of node %s.\n", c.Node)
+	of := "of node " + c.Node
+	if c.Node == "" {
+		of = "on a server that it does not know"
+	}
+	fmt.Fprintf(&b, "#!ipxe\necho Temper boots the agent %s.\n", of)
 	fmt.Fprintf(&b, "kernel --name %s %s initrd=%s BOOTIF=01-${netX/mac:hexhyp} %s || goto failed\n",
 		KernelName, KernelName, strings.Join(names, " initrd="), strings.TrimSpace(strings.Replace(line, marker, "", 1)+c.networkWords()))
 	for _, name := range names {

@@ -46,6 +46,18 @@ func (s BootSites) Of(n *Node, driverInfo, instanceInfo map[string]any) BootSite
 	return site
 }
 
+// Discovery is what a server boots by network that no node stands for: the agent of the site without groups, which sends its inventory.
+func (s BootSites) Discovery() Medium {
+	api := s.Default.AgentURL
+	if api == "" {
+		api = s.Default.MediaURL
+	}
+	api = strings.TrimRight(api, "/")
+	return Medium{
+		Network: true, Kernel: s.Deploy.Kernel, Initrd: s.Deploy.Initrd, APIURLs: []string{api}, InspectionURL: api + "/v1/continue_inspection", Append: s.Default.Append,
+	}
+}
+
 // Files are those of a ramdisk.
 type Files struct {
 	Kernel, Initrd string // URLs, or absolute paths in settings; both are "" for Temper's own ramdisk

@@ -219,6 +219,29 @@ CREATE TABLE dhcp_leases (
 COMMENT ON TABLE dhcp_leases IS 'Addresses that temper boot has given to servers that boot by network. One that is over is given out again.';
 CREATE INDEX dhcp_leases_by_holder ON dhcp_leases (holder);
 
+CREATE TABLE discoveries (
+    uuid         uuid        PRIMARY KEY DEFAULT gen_random_uuid(),
+    macs         text[]      NOT NULL CHECK (cardinality(macs) > 0),
+    boot_mac     text        NOT NULL,
+    manufacturer text        NOT NULL,
+    product      text        NOT NULL,
+    serial       text        NOT NULL,
+    bmc_address  text        NOT NULL,
+    arch         text        NOT NULL,
+    boot_mode    text        NOT NULL,
+    cpus         bigint      NOT NULL,
+    memory_mb    bigint      NOT NULL,
+    disk_gb      bigint      NOT NULL,
+    source       text        NOT NULL,
+    found_at     timestamptz NOT NULL DEFAULT clock_timestamp(),
+    last_at      timestamptz NOT NULL DEFAULT clock_timestamp(),
+    times        bigint      NOT NULL DEFAULT 1,
+    inventory    jsonb       NOT NULL
+);
+COMMENT ON TABLE discoveries IS 'Servers that no node stands for, as their agents found them. One whose MAC a port has is no discovery any more.';
+CREATE INDEX discoveries_by_mac ON discoveries USING gin (macs);
+CREATE INDEX discoveries_by_time ON discoveries (found_at, uuid);
+
 CREATE TABLE node_logs (
     id           bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     node_id      bigint      NOT NULL REFERENCES nodes (id) ON DELETE CASCADE,
