@@ -37,18 +37,20 @@ type HardwareConfig struct {
 
 // newDriver has the constructor of the driver of each hardware type (package node).
 var newDriver = map[string]func(HardwareConfig) bmc.Driver{
-	"redfish": func(c HardwareConfig) bmc.Driver {
-		return &serialConsole{
-			insecureWarner: &insecureWarner{Driver: redfish.New(redfish.Config{
-				Settings: c.BMC, Observer: c.Observe, Sessions: c.Sessions, Subscriptions: c.Subscriptions, IgnoreEvents: c.IgnoreEvents,
-			}), log: c.Log},
-			ipmi: ipmi.New(ipmi.Config{Settings: c.BMC, Observer: ipmi.Observer(c.Observe)}),
-		}
-	},
+	"redfish": newRedfish, "idrac": newRedfish,
 	"ipmi": func(c HardwareConfig) bmc.Driver {
 		return ipmi.New(ipmi.Config{Settings: c.BMC, Observer: ipmi.Observer(c.Observe)})
 	},
 	"fake-hardware": func(c HardwareConfig) bmc.Driver { return fake.New(c.Delays) },
+}
+
+func newRedfish(c HardwareConfig) bmc.Driver {
+	return &serialConsole{
+		insecureWarner: &insecureWarner{Driver: redfish.New(redfish.Config{
+			Settings: c.BMC, Observer: c.Observe, Sessions: c.Sessions, Subscriptions: c.Subscriptions, IgnoreEvents: c.IgnoreEvents,
+		}), log: c.Log},
+		ipmi: ipmi.New(ipmi.Config{Settings: c.BMC, Observer: ipmi.Observer(c.Observe)}),
+	}
 }
 
 // NewHardware makes the drivers of the hardware types that are named.

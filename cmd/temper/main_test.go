@@ -50,7 +50,7 @@ func TestWhatCanNotBeDoneIsSaidInOneSentence(t *testing.T) {
 		"a healthcheck without time":            {[]string{"healthcheck", "--url", "http://127.0.0.1:1", "--timeout", "0s"}, "--timeout is 0s: it must be above 0"},
 		"a flag that is none":                   {[]string{"api", "--frob"}, "unknown flag: --frob"},
 		"a role without what it needs":          {[]string{"orchestrator"}, `database_url: "" from default`},
-		"a driver that nobody has":              {[]string{"conductor", "--enabled-drivers", "abacus"}, "no hardware type abacus; want some of redfish, ipmi, fake-hardware"},
+		"a driver that nobody has":              {[]string{"conductor", "--enabled-drivers", "abacus"}, "no hardware type abacus; want some of redfish, idrac, ipmi, fake-hardware"},
 		"a delay of fake hardware that is none": {[]string{"conductor", "--fake", "deploy_delay=soon"}, "deploy_delay"},
 		"a keyset that is not there":            {[]string{"keyset", "rotate", "/nowhere/keys"}, "/nowhere/keys"},
 		"a healthcheck of nobody":               {[]string{"healthcheck"}, "TEMPER_METRICS_LISTEN"},

@@ -65,7 +65,7 @@ func TestDefaultsAreThoseOfTheContract(t *testing.T) {
 	require.Equal(t, 30*time.Minute, c.InspectCallback)
 	require.Empty(t, c.Group)
 	require.Equal(t, time.Minute, c.SyncPower)
-	require.Equal(t, []string{"redfish", "ipmi", "fake-hardware"}, c.Drivers)
+	require.Equal(t, []string{"redfish", "idrac", "ipmi", "fake-hardware"}, c.Drivers)
 }
 
 func TestTheNearestSourceWins(t *testing.T) {

@@ -53,7 +53,7 @@ type Conductor struct {
 	Boot
 	Name           string        `key:"conductor_name" flag:"name" help:"name in /v1/conductors; empty is the host's name"`
 	Group          string        `key:"conductor_group" help:"conductor group whose nodes it serves; empty is the default group"`
-	Drivers        []string      `key:"enabled_drivers" default:"redfish,ipmi,fake-hardware" help:"hardware types it serves"`
+	Drivers        []string      `key:"enabled_drivers" default:"redfish,idrac,ipmi,fake-hardware" help:"hardware types it serves"`
 	SyncPower      time.Duration `key:"sync_power_state_interval" default:"60s" help:"pause between two readings of the power state of each node that no operation holds; 0 is none"`
 	HealthInterval time.Duration `key:"health_interval" default:"5m" help:"pause between two readings of the health and the sensors of each node that no operation holds; 0 is none"`
 	SensorMetrics  string        `key:"sensor_metrics" default:"fleet" help:"series of health and sensors in /metrics: fleet is those of all nodes of this conductor together, nodes adds up to 13 series for each node"`
@@ -115,7 +115,7 @@ type Dev struct {
 	Listen     string        `key:"dev_listen" flag:"listen" default:"127.0.0.1:0" help:"address of the API; port 0 is a free one, and the same again at the next start"`
 	Nodes      int           `key:"dev_nodes" flag:"nodes" default:"24" help:"how many nodes are enrolled, split evenly among the drivers"`
 	Conductors int           `key:"dev_conductors" flag:"conductors" default:"3" help:"how many conductors run"`
-	Drivers    []string      `key:"dev_drivers" flag:"drivers" default:"redfish" help:"drivers of the nodes, and of every conductor: redfish, ipmi, fake-hardware"`
+	Drivers    []string      `key:"dev_drivers" flag:"drivers" default:"redfish" help:"drivers of the nodes, and of every conductor: redfish, idrac, ipmi, fake-hardware"`
 	Groups     []string      `key:"dev_groups" flag:"groups" help:"conductor groups that nodes and conductors are split among; none is the default group"`
 	BMCLatency time.Duration `key:"rack_bmc_latency" flag:"bmc-latency" default:"0s" help:"pause before every answer of a BMC"`
 	Personas   []string      `key:"rack_personas" flag:"persona" help:"machines that the rack's servers are, in turn (docs/hardware.md has the names), or files of recordings; all is every one, none is generic"`

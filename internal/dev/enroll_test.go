@@ -46,5 +46,5 @@ func TestEnrollingSaysWhoItIs(t *testing.T) {
 
 func TestADriverThatIsNotThereIsToldBeforeAnythingStarts(t *testing.T) {
 	s := &Stack{o: Options{Dev: config.Dev{Drivers: []string{"redfish", "foo"}, Enroll: true}}}
-	require.ErrorContains(t, s.start(t.Context()), `there is no driver "foo": want some of redfish, ipmi, fake-hardware`)
+	require.ErrorContains(t, s.start(t.Context()), `there is no driver "foo": want some of redfish, idrac, ipmi, fake-hardware`)
 }

@@ -6,34 +6,8 @@ import "fmt"
 // below internal/bmc, and the line in worker/hardware.go that makes the driver
 // (CONTRIBUTING.md).
 var hardware = []HardwareType{
-	{
-		Name: "redfish", Probed: true,
-		About: "Servers whose BMC speaks Redfish. The ramdisk agent is booted from the BMC's virtual media.",
-		Properties: []Property{
-			{Name: "redfish_address", Required: true, Decides: true, Check: check(ParseRedfishAddress), About: "URL or host of the BMC, for example https://bmc.example.org; https where no scheme is given. An IPv6 address needs brackets. Required."},
-			{Name: "redfish_system_id", ProbeFlag: "--system {value}", Check: check(ParseRedfishSystem), About: "Path of the system on the BMC, for example /redfish/v1/Systems/1. Optional where the BMC has one system only."},
-			{Name: "redfish_username", About: "Account on the BMC. Without it nothing is authenticated."},
-			{Name: "redfish_password", About: "Password of the account."},
-			{Name: "redfish_verify_ca", ProbeFlag: "--verify-ca {value}", Decides: true, About: "true (default) verifies the BMC's certificate against the system's CAs; PEM text, or the name of a PEM file in the folder that the setting bmc_ca_dir of the API and the conductors names, verifies it against that CA; false accepts any certificate."},
-			{Name: "redfish_auth_type", ProbeFlag: "--auth-type {value}", Decides: true, About: "auto (default: session, basic where the BMC has no sessions), session or basic."},
-			requestTimeout,
-		},
-		Implementations: map[string][]Implementation{
-			"bios":       {no("bios")},
-			"boot":       {{Name: "redfish-virtual-media", Means: MeansBMC, Boot: BootVirtualMedia, Properties: []Property{deployISO, rescueISO, deployKernel, deployRamdisk, rescueKernel, rescueRamdisk, externalHTTPURL, kernelAppend}}, byNetwork("ipxe"), byNetwork("pxe"), byHTTP("http-ipxe"), byHTTP("http")},
-			"console":    {no("console"), serialOfRedfish},
-			"deploy":     {direct},
-			"firmware":   {no("firmware")},
-			"inspect":    {{Name: "redfish", Means: MeansBMC}, byAgent, no("inspect")},
-			"management": {{Name: "redfish", Means: MeansBMC, NMI: true}},
-			"network":    {noop},
-			"power":      {{Name: "redfish", Means: MeansBMC}},
-			"raid":       {no("raid")},
-			"rescue":     {no("rescue"), byAgent},
-			"storage":    {noop},
-			"vendor":     {{Name: "redfish", Means: MeansBMC, Methods: redfishMethods}, no("vendor")},
-		},
-	},
+	redfishType("redfish", "", "Servers whose BMC speaks Redfish. The ramdisk agent is booted from the BMC's virtual media."),
+	redfishType("idrac", "idrac-", "Dell's servers whose iDRAC speaks Redfish, under the names that Ironic has for them. All is done as by the driver redfish."),
 	{
 		Name: "ipmi", Probed: true, ProbeFlag: "--ipmi",
 		About: "Servers whose BMC speaks IPMI 2.0 (RMCP+ over UDP). The ramdisk agent is booted by network.",
@@ -94,9 +68,40 @@ var hardware = []HardwareType{
 	},
 }
 
+// redfishType is a hardware type whose BMC speaks Redfish. The names of its implementations begin with prefix: Ironic's vendors have such.
+func redfishType(name, prefix, about string) HardwareType {
+	return HardwareType{
+		Name: name, Probed: true, About: about,
+		Properties: []Property{
+			{Name: "redfish_address", Required: true, Decides: true, Check: check(ParseRedfishAddress), About: "URL or host of the BMC, for example https://bmc.example.org; https where no scheme is given. An IPv6 address needs brackets. Required."},
+			{Name: "redfish_system_id", ProbeFlag: "--system {value}", Check: check(ParseRedfishSystem), About: "Path of the system on the BMC, for example /redfish/v1/Systems/1. Optional where the BMC has one system only."},
+			{Name: "redfish_username", About: "Account on the BMC. Without it nothing is authenticated."},
+			{Name: "redfish_password", About: "Password of the account."},
+			{Name: "redfish_verify_ca", ProbeFlag: "--verify-ca {value}", Decides: true, About: "true (default) verifies the BMC's certificate against the system's CAs; PEM text, or the name of a PEM file in the folder that the setting bmc_ca_dir of the API and the conductors names, verifies it against that CA; false accepts any certificate."},
+			{Name: "redfish_auth_type", ProbeFlag: "--auth-type {value}", Decides: true, About: "auto (default: session, basic where the BMC has no sessions), session or basic."},
+			requestTimeout,
+		},
+		Implementations: map[string][]Implementation{
+			"bios":       {no("bios")},
+			"boot":       {{Name: prefix + "redfish-virtual-media", Means: MeansBMC, Boot: BootVirtualMedia, Properties: []Property{deployISO, rescueISO, deployKernel, deployRamdisk, rescueKernel, rescueRamdisk, externalHTTPURL, kernelAppend}}, byNetwork("ipxe"), byNetwork("pxe"), byHTTP("http-ipxe"), byHTTP("http")},
+			"console":    {no("console"), serialOfRedfish},
+			"deploy":     {direct},
+			"firmware":   {no("firmware")},
+			"inspect":    {{Name: prefix + "redfish", Means: MeansBMC}, byAgent, no("inspect")},
+			"management": {{Name: prefix + "redfish", Means: MeansBMC, NMI: true}},
+			"network":    {noop},
+			"power":      {{Name: prefix + "redfish", Means: MeansBMC}},
+			"raid":       {no("raid")},
+			"rescue":     {no("rescue"), byAgent},
+			"storage":    {noop},
+			"vendor":     {{Name: prefix + "redfish", Means: MeansBMC, Methods: redfishMethods}, no("vendor")},
+		},
+	}
+}
+
 // requestTimeout is a property of drivers that learn how long answers have to be awaited.
 var requestTimeout = Property{
-	Name: "bmc_request_timeout", About: "For how many seconds each answer of this BMC is awaited, from 1 to 60. Default: as long as is learned from its answers.",
+	Name: "bmc_request_timeout", About: "For how many seconds Temper waits for each answer of this BMC, from 1 to 60. Default: as long as it learns from the answers.",
 }
 
 // Implementations that several hardware types may have.
