@@ -27,6 +27,7 @@ var bootInterfaces = map[node.BootMethod]bootInterface{
 	node.BootVirtualMedia: virtualMediaBoot{},
 	node.BootNetwork:      networkBoot{device: bmc.DevicePXE},
 	node.BootHTTP:         networkBoot{device: bmc.DeviceUEFIHTTP},
+	node.BootHTTPImage:    imageBoot{networkBoot{device: bmc.DeviceUEFIHTTP}},
 }
 
 // boot is the boot interface of the node.

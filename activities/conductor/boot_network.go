@@ -51,3 +51,35 @@ func (networkBoot) cleanUpRamdisk(ctx context.Context, t *task) error {
 }
 
 func (networkBoot) giveUpRamdisk(context.Context, *task) {}
+
+// imageBoot boots the ramdisk from an ISO image that UEFI loads by HTTP, with a one-time boot override that has the URL.
+type imageBoot struct{ networkBoot }
+
+// prepareRamdisk sets the override and reads it back.
+func (i imageBoot) prepareRamdisk(ctx context.Context, t *task, _ *node.Step) (bool, error) {
+	device, err := t.bootDevice(ctx)
+	if err != nil {
+		return false, err
+	}
+	ramdisk, err := t.ramdisk()
+	if err != nil {
+		return false, err
+	}
+	if on, err := t.isOn(ctx); err != nil || on {
+		return on, err
+	}
+	t.addUndo(node.UndoClearBoot)
+	if err := t.save(ctx); err != nil {
+		return false, err
+	}
+	iso, err := t.beginBoot(ctx, ramdisk)
+	if err != nil {
+		return false, err
+	}
+	if ramdisk.Files != (node.Files{}) {
+		if err := t.awaitMedium(ctx, iso); err != nil {
+			return false, err
+		}
+	}
+	return false, t.setBoot(ctx, device, bmc.Boot{Device: i.device, URI: iso})
+}

@@ -50,7 +50,7 @@ func (s *Service) validateBoot(n *node.Node, f node.Family) error {
 	switch boot := n.Implementation("boot"); {
 	case boot.Means == node.MeansNone:
 		return n.Unsupported("boot")
-	case boot.Boot != node.BootVirtualMedia && !n.BootsByNetwork():
+	case !n.BootsFromImage() && !n.BootsByNetwork():
 		return nil
 	}
 	ramdisk, err := s.Boot.Ramdisk(n, f, n.DriverInfo, n.InstanceInfo)
@@ -63,7 +63,7 @@ func (s *Service) validateBoot(n *node.Node, f node.Family) error {
 // BootURLs returns below which URL n's BMC will fetch the CD that Temper makes, and where the agent on it calls; "" = it makes none.
 // They follow from the settings of this process, which conductors have, too.
 func (s *Service) BootURLs(n *node.Node) (media, agent string) {
-	if n.Implementation("boot").Boot != node.BootVirtualMedia {
+	if !n.BootsFromImage() {
 		return "", ""
 	}
 	ramdisk, err := s.Boot.Ramdisk(n, node.DeployFamily, n.DriverInfo, n.InstanceInfo)

@@ -71,6 +71,8 @@ type Boot struct {
 	Device     Device
 	Persistent bool // false = the next boot only (Redfish "Once")
 	Mode       Mode // ModeUnknown in a request leaves the mode alone
+	// URI is what UEFI loads with DeviceUEFIHTTP (Redfish HttpBootUri), of which a part may be secret; "" = DHCP says it.
+	URI string
 }
 
 // Cleared reports whether the server boots from its disk: there is no override, or
@@ -86,7 +88,7 @@ func (b Boot) Fulfils(want Boot) bool {
 	if want.Device == DeviceNone {
 		return b.Cleared()
 	}
-	return b.Device == want.Device && (b.Persistent || !want.Persistent)
+	return b.Device == want.Device && (b.Persistent || !want.Persistent) && (want.URI == "" || b.URI == want.URI)
 }
 
 // String describes the override in Redfish's terms.

@@ -116,6 +116,15 @@ func (n *Node) BootsByNetwork() bool {
 	return false
 }
 
+// BootsFromImage reports whether n boots its agent from an ISO image, whose URL its BMC gets.
+func (n *Node) BootsFromImage() bool {
+	switch n.Implementation("boot").Boot {
+	case BootVirtualMedia, BootHTTPImage:
+		return true
+	}
+	return false
+}
+
 // files returns the kernel and the initrd for n.
 func (s BootSites) files(n *Node, f Family, driverInfo, instanceInfo map[string]any) (Files, error) {
 	pairs := [][2]Property{{deployKernel, deployRamdisk}}

@@ -100,6 +100,7 @@ const (
 	BootVirtualMedia BootMethod = "virtual media" // an ISO image in the BMC's virtual CD drive
 	BootNetwork      BootMethod = "network"       // iPXE, which loads a kernel and an initrd
 	BootHTTP         BootMethod = "http"          // the same, and UEFI loads iPXE by HTTP
+	BootHTTPImage    BootMethod = "http image"    // an ISO image that UEFI loads by HTTP, from a URL that the BMC tells it
 )
 
 // Property documents one property of driver_info.

@@ -83,7 +83,7 @@ func redfishType(name, prefix, about string) HardwareType {
 		},
 		Implementations: map[string][]Implementation{
 			"bios":       {no("bios")},
-			"boot":       {{Name: prefix + "redfish-virtual-media", Means: MeansBMC, Boot: BootVirtualMedia, Properties: []Property{deployISO, rescueISO, deployKernel, deployRamdisk, rescueKernel, rescueRamdisk, externalHTTPURL, kernelAppend}}, byNetwork("ipxe"), byNetwork("pxe"), byHTTP("http-ipxe"), byHTTP("http")},
+			"boot":       {fromImage(prefix+"redfish-virtual-media", BootVirtualMedia), byNetwork("ipxe"), byNetwork("pxe"), byHTTP("http-ipxe"), byHTTP("http"), fromImage("redfish-https", BootHTTPImage)},
 			"console":    {no("console"), serialOfRedfish},
 			"deploy":     {direct},
 			"firmware":   {no("firmware")},
@@ -128,6 +128,13 @@ func no(iface string) Implementation { return Implementation{Name: "no-" + iface
 var noBoot = Implementation{
 	Name: "no-boot", Means: MeansNone,
 	Because: "It boots no ramdisk agent: choose ipxe, which boots it by network.",
+}
+
+// fromImage is a boot interface that boots the ramdisk agent from an ISO image.
+func fromImage(name string, method BootMethod) Implementation {
+	return Implementation{Name: name, Means: MeansBMC, Boot: method, Properties: []Property{
+		deployISO, rescueISO, deployKernel, deployRamdisk, rescueKernel, rescueRamdisk, externalHTTPURL, kernelAppend,
+	}}
 }
 
 // byNetwork is a boot interface that boots the ramdisk agent from the network: the firmware or DHCP brings the server to iPXE. Ironic's

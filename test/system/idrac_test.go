@@ -34,3 +34,14 @@ func TestANodeOfIDRACIsDeployed(t *testing.T) {
 	n.image(n.r.url+"/images/disk.raw", digest(t, n.r))
 	n.deployed(n.provision("active", nil), digest(t, n.r))
 }
+
+// UEFI loads the CD that Temper makes by HTTP, from the URL that the BMC got: no virtual drive, and no DHCP that knows of Temper.
+func TestANodeBootsItsImageByHTTP(t *testing.T) {
+	t.Parallel()
+	n := available(t, world(t), world(t).rack).withoutISO()
+	n.patch("boot_interface", "redfish-https")
+	n.deployed(n.provision("active", nil), digest(t, n.r))
+	for _, a := range n.hardware().Actions {
+		require.NotContains(t, a.String(), "insert")
+	}
+}

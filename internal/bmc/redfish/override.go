@@ -98,6 +98,9 @@ func (o override) shown() bmc.Boot {
 	case o.Enabled == schemas.OnceBootSourceOverrideEnabled || o.Enabled == schemas.ContinuousBootSourceOverrideEnabled:
 		out.Device = deviceFromSource(o.Target)
 		out.Persistent = out.Device != bmc.DeviceNone && o.Enabled == schemas.ContinuousBootSourceOverrideEnabled
+		if out.Device == bmc.DeviceUEFIHTTP {
+			out.URI = string(o.URI)
+		}
 	}
 	return out
 }
@@ -178,7 +181,7 @@ func (o override) requests(want bmc.Boot) (short, full schemas.Boot, err error) 
 	if len(o.Enables) > 0 && !slices.Contains(o.Enables, enabled) && want.Persistent {
 		return short, full, fault.Coded(fault.BootDeviceRefused, "the system has no persistent boot override, only %s", joinWords(o.Enables))
 	}
-	short = schemas.Boot{BootSourceOverrideTarget: source, BootSourceOverrideEnabled: enabled}
+	short = schemas.Boot{BootSourceOverrideTarget: source, BootSourceOverrideEnabled: enabled, HTTPBootURI: want.URI}
 	full = short
 	if want.Mode != modeFromRedfish(o.Mode) {
 		short.BootSourceOverrideMode = mode

@@ -158,6 +158,7 @@ type boot struct {
 	Enables looseList[schemas.BootSourceOverrideEnabled] `json:"BootSourceOverrideEnabled@Redfish.AllowableValues"`
 	Allowed looseList[schemas.BootSource]                `json:"BootSourceOverrideTarget@Redfish.AllowableValues"`
 	Options link                                         `json:"BootOptions"`
+	URI     looseString                                  `json:"HttpBootUri"`
 }
 
 type resetAction struct {

@@ -96,8 +96,8 @@ func (a *Agent) applyLookup(l agent.Lookup) bool {
 	defer a.mu.Unlock()
 	a.node, a.timeout, a.md5 = l.Node.UUID, l.Config.HeartbeatTimeout, l.Config.MD5Enabled
 	a.formats, a.hints = l.Config.PermittedImageFormats, rootdevice.Of(l.Node.InstanceInfo, l.Node.Properties)
-	if medium := a.s.Media(); medium.Token != "" && a.s.Booted() == machine.CD {
-		a.token = medium.Token // it counts before that of a lookup
+	if token := a.s.BootToken(); token != "" {
+		a.token = token // it counts before that of a lookup
 		return true
 	}
 	switch token := l.Config.AgentToken; {

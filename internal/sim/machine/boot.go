@@ -3,6 +3,7 @@ package machine
 import (
 	"context"
 	"encoding/json"
+	"io"
 	"maps"
 	"time"
 
@@ -18,15 +19,19 @@ const (
 	Disk    Source = "disk"
 	CD      Source = "cd"
 	Network Source = "network"
+	// HTTPImage is an image that UEFI loads by HTTP.
+	HTTPImage Source = "http image"
 )
 
-func (s Source) ramdisk() bool { return s == CD || s == Network }
+func (s Source) ramdisk() bool { return s == CD || s == Network || s == HTTPImage }
 
 // Boot is the boot override, by Redfish's names.
 type Boot struct {
 	Target  string `json:"target"`  // BootTargets
 	Enabled string `json:"enabled"` // BootEnables
 	Mode    string `json:"mode"`    // BootModes
+	// URI is what the firmware loads with the target UefiHttp (HttpBootUri); "" = DHCP says it.
+	URI string `json:"uri,omitempty"`
 }
 
 // The values that the BMC accepts (AllowableValues), and the state without an override.
@@ -82,6 +87,10 @@ func (s *Server) post(extra time.Duration) {
 	}
 	s.postEnds = time.Now().Add(extra + s.env.BootDelay)
 	source := s.bootSource()
+	s.loads, s.loaded = "", Media{}
+	if source == HTTPImage {
+		s.loads = s.boot.URI
+	}
 	s.Console.log("", "%s %s, serial number %s\r\nPower-on self-test", s.Manufacturer, s.Model, s.Serial)
 	if s.boot.Enabled == "Once" {
 		s.boot.Target, s.boot.Enabled = NoOverride.Target, NoOverride.Enabled
@@ -102,6 +111,8 @@ func (s *Server) bootSource() Source {
 		return None
 	case s.make.bootsCD(target, s.media.Slot) && s.media.Inserted:
 		return CD
+	case target == "UefiHttp" && s.boot.URI != "" && s.env.Computer == nil:
+		return HTTPImage
 	case (target == "Pxe" || target == "UefiHttp") && s.env.PXE:
 		return Network
 	case s.env.Computer != nil, s.Disk.State().Image != nil:
@@ -123,10 +134,17 @@ func (s *Server) startBoot(source Source, extra time.Duration) {
 
 // finishBoot ends a boot: what was loaded runs, unless the power changed meanwhile.
 func (s *Server) finishBoot(turn uint64) {
+	image, failed := s.load()
 	defer s.changed()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.generation != turn {
+		return
+	}
+	s.loaded = image
+	if failed != nil {
+		s.booting = None
+		s.Console.log("Shell> ", "Nothing was loaded by HTTP: %v", failed)
 		return
 	}
 	s.booted, s.booting = s.booting, None
@@ -143,6 +161,32 @@ func (s *Server) finishBoot(turn uint64) {
 		s.agentBoots.Add(1)
 		s.runAgent(nil)
 	}
+}
+
+// load fetches the image that the firmware boots by HTTP, if it does.
+func (s *Server) load() (Media, error) {
+	s.mu.Lock()
+	url := s.loads
+	s.mu.Unlock()
+	if url == "" {
+		return Media{}, nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), mediaTimeout)
+	defer cancel()
+	return s.env.fetch(ctx, url, io.Discard)
+}
+
+// BootToken returns the agent's token on what the server has booted from, "" if there is none.
+func (s *Server) BootToken() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch s.booted {
+	case CD:
+		return s.media.Token
+	case HTTPImage:
+		return s.loaded.Token
+	}
+	return ""
 }
 
 func (s *Server) runAgent(saved *AgentMemory) {

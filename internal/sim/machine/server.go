@@ -81,6 +81,8 @@ type Server struct {
 	subscriptions []Subscription
 	watchers      map[chan struct{}]bool
 	lastImage     string // URL of the last image that was inserted
+	loads         string // URL of the image that this boot loads by HTTP, "" = none
+	loaded        Media  // what was loaded from there
 }
 
 // New returns server number i. It is switched off and its disk is empty.

@@ -76,12 +76,16 @@ func boot(c *call) m {
 			"BootSourceOverrideTarget@Redfish.AllowableValues": []string{"Pxe", "Cd", "Hdd"},
 		}
 	}
-	return m{
+	out := m{
 		"BootSourceOverrideTarget": b.Target, "BootSourceOverrideEnabled": b.Enabled, "BootSourceOverrideMode": b.Mode,
 		"BootSourceOverrideTarget@Redfish.AllowableValues":  c.p.bootTargets(),
 		"BootSourceOverrideEnabled@Redfish.AllowableValues": c.p.bootEnables(),
 		"BootSourceOverrideMode@Redfish.AllowableValues":    c.s.BootModes(),
 	}
+	if b.URI != "" {
+		out["HttpBootUri"] = b.URI
+	}
+	return out
 }
 
 // bootWithOptions is the override, with a link to the boot options unless the server boots from a BIOS.
@@ -140,6 +144,12 @@ func patchBoot(c *call, b *machine.Boot, o m) error {
 			err = oneOf(&b.Enabled, k, v, c.p.bootEnables())
 		case "BootSourceOverrideMode":
 			err = oneOf(&b.Mode, k, v, c.s.BootModes())
+		case "HttpBootUri":
+			uri, ok := v.(string)
+			if !ok {
+				err = problem(http.StatusBadRequest, "PropertyValueTypeError", fmt.Sprint(v), k)
+			}
+			b.URI = uri
 		default:
 			err = problem(http.StatusBadRequest, "PropertyUnknown", k)
 		}
