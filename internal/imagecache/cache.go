@@ -7,7 +7,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"os"
 	"strings"
 	"sync"
@@ -67,11 +66,8 @@ type description struct {
 	at   time.Time
 }
 
-// Open opens the folder, and goes on with what an earlier process left there.
+// Open opens the folder, and goes on with what an earlier process left there. There is no folder before the first image.
 func Open(c Config) (*Cache, error) {
-	if err := os.MkdirAll(c.Dir, 0o700); err != nil {
-		return nil, fmt.Errorf("make the folder of images: %w", err)
-	}
 	web := newWeb(c.Policy.Reach)
 	files, err := newFiles(c.Folders)
 	if err != nil {

@@ -1,7 +1,9 @@
 package imagecache
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -72,7 +74,7 @@ func (c *Cache) part(key string) string          { return filepath.Join(c.Dir, k
 // entriesOf returns what an earlier process left in the folder. A part is that of a download that failed.
 func entriesOf(dir string) (map[string]*entry, error) {
 	files, err := os.ReadDir(dir)
-	if err != nil {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("read the folder of images: %w", err)
 	}
 	all := map[string]*entry{}

@@ -104,6 +104,9 @@ func (d *download) begin() (err error) {
 	case "md5":
 		d.sums["md5"] = md5.New() //nolint:gosec // see above
 	}
+	if err := os.MkdirAll(d.Dir, 0o700); err != nil {
+		return err
+	}
 	if d.file, err = os.OpenFile(d.part(d.entry.key), os.O_RDWR|os.O_CREATE, 0o600); err != nil {
 		return err
 	}
