@@ -27,19 +27,64 @@ func tap(t *testing.T) (name, host string) {
 	}
 	tapNumber++
 	name, host = fmt.Sprintf("tpr%d", os.Getpid()%100_000*10+tapNumber), fmt.Sprintf("10.213.%d.1", os.Getpid()%250+tapNumber)
-	ip := func(args ...string) {
-		t.Helper()
-		out, err := exec.CommandContext(t.Context(), "ip", args...).CombinedOutput()
-		require.NoError(t, err, "%s", out)
-	}
-	ip("tuntap", "add", "dev", name, "mode", "tap")
+	ip(t, "tuntap", "add", "dev", name, "mode", "tap")
+	afterwards(t, "link", "del", name)
+	ip(t, "addr", "add", host+"/24", "dev", name)
+	ip(t, "link", "set", name, "up")
+	return name, host
+}
+
+// ip runs ip, of iproute2.
+func ip(t *testing.T, args ...string) {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), "ip", args...).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+}
+
+// afterwards runs ip at the end of the test.
+func afterwards(t *testing.T, args ...string) {
+	t.Helper()
 	t.Cleanup(func() {
-		out, err := exec.Command("ip", "link", "del", name).CombinedOutput() //nolint:noctx // it returns at once
+		out, err := exec.Command("ip", args...).CombinedOutput() //nolint:noctx // it returns at once
 		require.NoError(t, err, "%s", out)
 	})
-	ip("addr", "add", host+"/24", "dev", name)
-	ip("link", "set", name, "up")
-	return name, host
+}
+
+// relayed makes the network of a virtual machine, and another one of this machine. A router between them, which is a network namespace,
+// relays DHCP. name is the machine's interface, on the interface of this machine, host its address, and router that of the machine's router.
+func relayed(t *testing.T) (name, on, host, router string) {
+	t.Helper()
+	name, beyond := tap(t) // the address goes to the router
+	on, host = "v"+name, strings.Replace(beyond, "10.213.", "10.214.", 1)
+	space, bridge := "n"+name, "b"+name
+	router, behind := beyond, strings.TrimSuffix(host, ".1")+".2"
+	ip(t, "addr", "del", beyond+"/24", "dev", name)
+	ip(t, "netns", "add", space)
+	afterwards(t, "netns", "del", space)
+	ip(t, "link", "add", bridge, "type", "bridge")
+	afterwards(t, "link", "del", bridge)
+	ip(t, "link", "set", name, "master", bridge)
+	ip(t, "link", "add", "w"+name, "type", "veth", "peer", "name", "inner", "netns", space)
+	ip(t, "link", "add", on, "type", "veth", "peer", "name", "outer", "netns", space)
+	ip(t, "link", "set", "w"+name, "master", bridge, "up")
+	ip(t, "link", "set", bridge, "up")
+	ip(t, "addr", "add", host+"/24", "dev", on)
+	ip(t, "link", "set", on, "up")
+	for _, args := range [][]string{
+		{"addr", "add", router + "/24", "dev", "inner"}, {"addr", "add", behind + "/24", "dev", "outer"},
+		{"link", "set", "inner", "up"}, {"link", "set", "outer", "up"}, {"link", "set", "lo", "up"},
+		{"route", "add", "default", "via", host},
+	} {
+		ip(t, append([]string{"-n", space}, args...)...)
+	}
+	ip(t, "netns", "exec", space, "sh", "-c", "echo 1 >/proc/sys/net/ipv4/ip_forward")
+	ip(t, "route", "add", strings.TrimSuffix(router, ".1")+".0/24", "via", behind)
+	testenv.Need(t, "dnsmasq", "dnsmasq-base")
+	c := exec.CommandContext(t.Context(), "ip", "netns", "exec", space, "dnsmasq", "--keep-in-foreground", "--log-facility=-", "--conf-file=/dev/null",
+		"--port=0", "--dhcp-relay="+router+","+host, "--pid-file=", "--user=root")
+	require.NoError(t, c.Start())
+	t.Cleanup(func() { _ = c.Process.Kill(); _ = c.Wait() })
+	return name, on, host, router
 }
 
 // dnsmasq runs a DHCP server with these lines until the end of the test.
@@ -82,10 +127,16 @@ func TestAVirtualMachineBootsByNetworkWithDHCP(t *testing.T) {
 		{"bios-proxy", sim.BIOS, "proxy", "pxe"},
 		{"uefi-proxy", sim.UEFI, "proxy", "pxe"},
 		{"uefi-none", sim.UEFI, "none", "ipxe"},
+		{"uefi-relay", sim.UEFI, "relay", "ipxe"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := world(t)
-			name, host := tap(t)
+			var name, on, host, router string
+			if c.dhcp == "relay" {
+				name, on, host, router = relayed(t)
+			} else {
+				name, host = tap(t)
+			}
 			l, err := net.Listen("tcp", host+":0") //nolint:noctx // a test
 			require.NoError(t, err)
 			_, port, err := net.SplitHostPort(l.Addr().String())
@@ -95,6 +146,10 @@ func TestAVirtualMachineBootsByNetworkWithDHCP(t *testing.T) {
 			network := host[:strings.LastIndex(host, ".")+1]
 			args := []string{"--listen", at, "--tftp-listen", host + ":69", "--dhcp", c.dhcp}
 			switch c.dhcp {
+			case "relay":
+				beyond := router[:strings.LastIndex(router, ".")+1]
+				args = []string{"--listen", at, "--tftp-listen", host + ":69", "--dhcp", "server", "--dhcp-interface", on, "--dhcp-address", host,
+					"--dhcp-ranges", beyond + "100-" + beyond + "110/24 router=" + router}
 			case "server":
 				args = append(args, "--dhcp-interface", name, "--dhcp-address", host, "--dhcp-ranges", network+"100-"+network+"110/24 router="+host)
 			case "proxy":
