@@ -32,7 +32,7 @@ func openImageCache(r *config.API, p image.Policy, log *zap.Logger) (ownImages, 
 	}
 	var err error
 	out.Cache, err = imagecache.Open(imagecache.Config{
-		Dir: dir, Limit: int64(r.GiB) << 30, Age: r.Age, Policy: p, Folders: r.Folders,
+		Dir: dir, Limit: int64(r.GiB) << 30, Age: r.Age, Raw: r.ForceRaw, Policy: p, Folders: r.Folders,
 		Clouds: imagecache.Clouds{File: r.CloudFile, Name: r.Cloud}, Log: log,
 	})
 	return out, err

@@ -52,5 +52,8 @@ func (i Info) AsServed(at string, resp *http.Response) (Info, error) {
 	}
 	i.Source, i.Algo, i.Checksum = at, "sha256", hex.EncodeToString(sum)
 	i.Authorization, i.PullSecret = "", ""
+	if i.Format != agent.FormatRaw { // Temper may have taken the raw disk out of a qcow2 image
+		i.Format = ""
+	}
 	return i.detected(first, sizeOf(resp))
 }

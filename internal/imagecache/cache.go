@@ -26,6 +26,7 @@ type Config struct {
 	Limit   int64         // most bytes of all images
 	Age     time.Duration // how long an image is kept that nobody uses
 	Policy  image.Policy
+	Raw     bool     // qcow2 images are served as the raw disks that are in them
 	Folders []string // from which images may be read by file://
 	Clouds  Clouds   // for images of Glance
 	Log     *zap.Logger
@@ -118,7 +119,7 @@ func (c *Cache) Image(ctx context.Context, i image.Info) (*Image, error) {
 
 // describe returns i with the digest that its source tells.
 func (c *Cache) describe(ctx context.Context, i image.Info) (image.Info, error) {
-	key := keyOf(i)
+	key := c.keyOf(i)
 	c.mu.Lock()
 	known, ok := c.described[key]
 	c.mu.Unlock()
@@ -160,14 +161,18 @@ func (c *Cache) remember(key string, i image.Info) {
 }
 
 // keyOf names an image. The secrets that fetch it are in it: whoever has others does not get what was fetched with these.
-func keyOf(i image.Info) string {
-	sum := sha256.Sum256([]byte(strings.Join([]string{i.Source, i.Algo, i.Checksum, i.Authorization, i.PullSecret}, "\x00")))
+func (c *Cache) keyOf(i image.Info) string {
+	parts := []string{i.Source, i.Algo, i.Checksum, i.Authorization, i.PullSecret, i.Format}
+	if c.Raw {
+		parts = append(parts, "raw")
+	}
+	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
 	return hex.EncodeToString(sum[:16])
 }
 
 // entry returns the image's entry, and begins its download if it is not there.
 func (c *Cache) entry(i image.Info) *entry {
-	key := keyOf(i)
+	key := c.keyOf(i)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	e := c.images[key]
@@ -193,11 +198,15 @@ func (c *Cache) open(e *entry) (*Image, error) {
 		c.mu.Unlock()
 		return nil, fault.New(fault.Unavailable, "the image has to be fetched again")
 	}
+	about, err := f.Stat()
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	e.readers++
 	e.used = c.now()
-	return &Image{File: f, SHA256: e.sha256, Size: e.size, closed: sync.OnceFunc(func() {
+	return &Image{File: f, SHA256: e.sha256, Size: about.Size(), closed: sync.OnceFunc(func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		e.readers--

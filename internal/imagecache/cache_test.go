@@ -189,7 +189,7 @@ func TestTheNextProcessGoesOn(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			o := serves(t, file(content))
 			i, dir := imageAt(t, o.URL+"/disk", content), t.TempDir()
-			require.NoError(t, os.WriteFile(filepath.Join(dir, keyOf(i)+".part"), part, 0o600))
+			require.NoError(t, os.WriteFile(filepath.Join(dir, (&Cache{}).keyOf(i)+".part"), part, 0o600))
 			got, err := read(t, opened(t, Config{Dir: dir}), i)
 			require.NoError(t, err)
 			require.Equal(t, content, got)
@@ -360,7 +360,7 @@ func TestAFileThatSomebodyRemovedIsFetchedAgain(t *testing.T) {
 	i := imageAt(t, o.URL+"/disk", content)
 	_, err := read(t, c, i)
 	require.NoError(t, err)
-	require.NoError(t, os.Remove(c.whole(keyOf(i), sumOf(content))))
+	require.NoError(t, os.Remove(c.whole(c.keyOf(i), sumOf(content))))
 	_, err = read(t, c, i)
 	require.Equal(t, fault.Unavailable, fault.KindOf(err))
 	_, err = read(t, c, i)

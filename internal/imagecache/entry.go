@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -79,11 +80,17 @@ func entriesOf(dir string) (map[string]*entry, error) {
 	}
 	all := map[string]*entry{}
 	for _, f := range files {
+		if strings.HasSuffix(f.Name(), rawSuffix) { // half written: it is made anew
+			if err := os.Remove(filepath.Join(dir, f.Name())); err != nil {
+				return nil, err
+			}
+			continue
+		}
 		info, err := f.Info()
 		if err != nil {
 			return nil, fmt.Errorf("read the folder of images: %w", err)
 		}
-		e := &entry{done: make(chan struct{}), size: info.Size(), used: info.ModTime(), failed: info.ModTime()}
+		e := &entry{done: make(chan struct{}), size: allocated(info), used: info.ModTime(), failed: info.ModTime()}
 		close(e.done)
 		if m := wholeName.FindStringSubmatch(f.Name()); m != nil {
 			e.key, e.sha256 = m[1], m[2]

@@ -53,7 +53,7 @@ func (c *Cache) fetch(ctx context.Context, e *entry, i image.Info) {
 	if err != nil {
 		e.err, e.failed = fmt.Errorf("%w; fetch image %s", err, i.Shown()), c.now()
 	} else {
-		e.sha256 = d.digest("sha256")
+		e.sha256 = d.sum
 	}
 	close(e.done)
 }
@@ -64,8 +64,9 @@ type download struct {
 	entry   *entry
 	info    image.Info
 	file    *os.File
-	at      int64 // bytes in the file
-	resumed bool  // some of them are an earlier process's or download's
+	at      int64  // bytes in the file
+	sum     string // SHA-256 of what is served
+	resumed bool   // some of them are an earlier process's or download's
 	sums    map[string]hash.Hash
 }
 
@@ -80,7 +81,7 @@ func (d *download) run(ctx context.Context) (err error) {
 			return err
 		}
 		if err = d.check(); err == nil {
-			break
+			return d.finish()
 		}
 		if gone := os.Remove(d.part(d.entry.key)); gone != nil {
 			return gone
@@ -90,7 +91,22 @@ func (d *download) run(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	return os.Rename(d.part(d.entry.key), d.whole(d.entry.key, d.digest("sha256")))
+}
+
+// finish gives the whole image its name, after it has taken the raw disk out of it if that is wanted.
+func (d *download) finish() error {
+	name := d.part(d.entry.key)
+	d.sum = d.digest("sha256")
+	disk, err := d.disk(name)
+	if err != nil {
+		return errors.Join(err, os.Remove(name))
+	}
+	if disk > 0 {
+		if name, err = d.convert(name, disk); err != nil {
+			return err
+		}
+	}
+	return os.Rename(name, d.whole(d.entry.key, d.sum))
 }
 
 // begin opens the file of the part, and reads what it has.

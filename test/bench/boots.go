@@ -15,7 +15,8 @@ import (
 	"sync"
 	"time"
 
-	"go.temper.dev/temper/internal/medium/mediumtest"
+	"go.temper.dev/temper/internal/medium"
+	"go.temper.dev/temper/internal/ramdisk/iso"
 	"go.temper.dev/temper/test/stack"
 )
 
@@ -36,8 +37,8 @@ func benchBoots(ctx context.Context, o options) error {
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	kernel, initrd := bytes.Repeat([]byte("kernel! "), bootKernel/8), bytes.Repeat([]byte("initrd! "), bootInitrd/8)
-	iso := filepath.Join(dir, "ramdisk.iso")
-	if err := mediumtest.WriteOf(iso, "", kernel, initrd); err != nil {
+	cd := filepath.Join(dir, "ramdisk.iso")
+	if err := writeRamdisk(cd, kernel, initrd); err != nil {
 		return err
 	}
 	for name, content := range map[string][]byte{"kernel": kernel, "initrd": initrd} {
@@ -54,7 +55,7 @@ func benchBoots(ctx context.Context, o options) error {
 	if err != nil {
 		return err
 	}
-	p, err := s.Role(ctx, "boot", "bench-boot", []string{"TEMPER_RAMDISK=" + iso, "TEMPER_DISCOVERY=true", "TEMPER_AGENT_URL=http://" + at}, "--listen", at, "--metrics-listen", "127.0.0.1:0")
+	p, err := s.Role(ctx, "boot", "bench-boot", []string{"TEMPER_RAMDISK=" + cd, "TEMPER_DISCOVERY=true", "TEMPER_AGENT_URL=http://" + at}, "--listen", at, "--metrics-listen", "127.0.0.1:0")
 	if err != nil {
 		return err
 	}
@@ -65,6 +66,16 @@ func benchBoots(ctx context.Context, o options) error {
 		return err
 	}
 	return besideStandardLibrary(ctx, dir)
+}
+
+// writeRamdisk writes a CD with the files of Temper's ramdisk. Nothing can boot from it.
+func writeRamdisk(name string, kernel, initrd []byte) error {
+	const loader = "isolinux/isolinux.bin"
+	files := []iso.File{{Path: "vmlinuz", Content: kernel}, {Path: "initrd", Content: initrd}, {Path: loader, Content: make([]byte, 8000)}, {Path: "isolinux/ldlinux.c32", Content: []byte("core")}}
+	for path, content := range medium.Files("console=ttyS0") {
+		files = append(files, iso.File{Path: path, Content: content})
+	}
+	return iso.Write(name, iso.Image{Label: medium.Label, Files: files, BIOS: loader, UEFI: []iso.File{{Path: "EFI/BOOT/BOOTX64.EFI", Content: []byte("shim")}}})
 }
 
 // besideStandardLibrary measures the file server of net/http, in a process of its own.

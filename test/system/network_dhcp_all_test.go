@@ -71,8 +71,11 @@ func relayed(t *testing.T) (name, on, host, router string) {
 	ip(t, "addr", "add", host+"/24", "dev", on)
 	ip(t, "link", "set", on, "up")
 	for _, args := range [][]string{
-		{"addr", "add", router + "/24", "dev", "inner"}, {"addr", "add", behind + "/24", "dev", "outer"},
-		{"link", "set", "inner", "up"}, {"link", "set", "outer", "up"}, {"link", "set", "lo", "up"},
+		{"addr", "add", router + "/24", "dev", "inner"},
+		{"addr", "add", behind + "/24", "dev", "outer"},
+		{"link", "set", "inner", "up"},
+		{"link", "set", "outer", "up"},
+		{"link", "set", "lo", "up"},
 		{"route", "add", "default", "via", host},
 	} {
 		ip(t, append([]string{"-n", space}, args...)...)
@@ -148,8 +151,10 @@ func TestAVirtualMachineBootsByNetworkWithDHCP(t *testing.T) {
 			switch c.dhcp {
 			case "relay":
 				beyond := router[:strings.LastIndex(router, ".")+1]
-				args = []string{"--listen", at, "--tftp-listen", host + ":69", "--dhcp", "server", "--dhcp-interface", on, "--dhcp-address", host,
-					"--dhcp-ranges", beyond + "100-" + beyond + "110/24 router=" + router}
+				args = []string{
+					"--listen", at, "--tftp-listen", host + ":69", "--dhcp", "server", "--dhcp-interface", on, "--dhcp-address", host,
+					"--dhcp-ranges", beyond + "100-" + beyond + "110/24 router=" + router,
+				}
 			case "server":
 				args = append(args, "--dhcp-interface", name, "--dhcp-address", host, "--dhcp-ranges", network+"100-"+network+"110/24 router="+host)
 			case "proxy":

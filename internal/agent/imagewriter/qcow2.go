@@ -8,22 +8,11 @@ import (
 	"io"
 	"os"
 
-	"github.com/klauspost/compress/zstd"
-	"github.com/lima-vm/go-qcow2reader/image/qcow2"
 	"golang.org/x/sys/unix"
 
 	"go.temper.dev/temper/internal/agent/failure"
+	"go.temper.dev/temper/internal/qcow2"
 )
-
-func init() { //nolint:gochecknoinits // the library has a table for whole programs
-	qcow2.SetDecompressor(qcow2.CompressionTypeZstd, func(r io.Reader) (io.ReadCloser, error) {
-		z, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(8<<20))
-		if err != nil {
-			return nil, err
-		}
-		return z.IOReadCloser(), nil
-	})
-}
 
 // viaScratch writes a qcow2 image whose disk has size bytes. Its tables may be anywhere, so the file is stored first: on the disk
 // behind the place of its content or, if it has no room there, in the scratch folder. The digest is known before the beginning of the
@@ -105,27 +94,10 @@ func (j *job) scratchFile() (*os.File, error) {
 
 // convert writes the disk that is in a qcow2 file. checkQCOW2 has found that it refers to no other file.
 func (j *job) convert(file io.ReaderAt, size int64) error {
-	img, err := qcow2.Open(file, nil)
-	if err == nil {
-		err = img.Readable()
+	err := qcow2.Read(file, size, j.put)
+	var unreadable *qcow2.UnreadableError
+	if errors.As(err, &unreadable) {
+		return failure.InvalidImage("Image failed safety check: %s", unreadable)
 	}
-	if err != nil {
-		return failure.InvalidImage("Image failed safety check: the qcow2 image can't be read: %s", err)
-	}
-	buffer := make([]byte, mib)
-	for at := int64(0); at < size; {
-		want := buffer[:min(mib, size-at)]
-		for got := 0; got < len(want); {
-			n, err := img.ReadAt(want[got:], at+int64(got))
-			if n == 0 {
-				return failure.InvalidImage("Image failed safety check: the qcow2 image can't be read at byte %d of its disk: %v", at+int64(got), err)
-			}
-			got += n
-		}
-		if err := j.put(want); err != nil {
-			return err
-		}
-		at += int64(len(want))
-	}
-	return nil
+	return err
 }

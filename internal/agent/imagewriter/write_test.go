@@ -25,6 +25,7 @@ import (
 	"go.temper.dev/temper/internal/agent"
 	"go.temper.dev/temper/internal/agent/failure"
 	"go.temper.dev/temper/internal/agent/imagewriter"
+	"go.temper.dev/temper/internal/qcow2/qcow2test"
 )
 
 const mib = 1 << 20
@@ -95,9 +96,9 @@ func TestAnImageOfEachFormatIsOnTheDisk(t *testing.T) {
 		"gzip of raw":                    {packed(t, func(w io.Writer) (io.WriteCloser, error) { return gzip.NewWriter(w), nil }), "raw"},
 		"xz of raw":                      {packed(t, func(w io.Writer) (io.WriteCloser, error) { return xz.NewWriter(w) }), "raw"},
 		"zstd of raw":                    {packed(t, func(w io.Writer) (io.WriteCloser, error) { return zstd.NewWriter(w) }), ""},
-		"qcow2, version 2":               {qcow2(t, 2, raw(), false), "qcow2"},
-		"qcow2, version 3":               {qcow2(t, 3, raw(), false), ""},
-		"qcow2 with compressed clusters": {qcow2(t, 3, raw(), true), "qcow2"},
+		"qcow2, version 2":               {qcow2test.Image(t, 2, raw(), false), "qcow2"},
+		"qcow2, version 3":               {qcow2test.Image(t, 3, raw(), false), ""},
+		"qcow2 with compressed clusters": {qcow2test.Image(t, 3, raw(), true), "qcow2"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := disk(t, 24*mib)
@@ -124,7 +125,7 @@ func TestRunsOfZerosTakeNoRoom(t *testing.T) {
 // A file that finds no room behind its content is stored in the scratch folder.
 func TestAQCOW2ImageThatFillsTheDisk(t *testing.T) {
 	path := disk(t, 6*mib)
-	i := serve(t, qcow2(t, 3, raw(), false))
+	i := serve(t, qcow2test.Image(t, 3, raw(), false))
 	require.NoError(t, write(t, i, path))
 	require.True(t, bytes.Equal(raw(), content(t, path)[:len(raw())]))
 
@@ -139,7 +140,7 @@ func TestAQCOW2ImageThatFillsTheDisk(t *testing.T) {
 // What the beginning of an image shows is refused before anything is written.
 func TestWhatIsRefusedLeavesTheDiskAsItWas(t *testing.T) {
 	with := func(at int, b ...byte) []byte {
-		img := qcow2(t, 3, raw(), false)
+		img := qcow2test.Image(t, 3, raw(), false)
 		copy(img[at:], b)
 		return img
 	}
@@ -161,7 +162,7 @@ func TestWhatIsRefusedLeavesTheDiskAsItWas(t *testing.T) {
 		"raw as qcow2":           {raw(), "qcow2", "Expected format was qcow2, but image was actually raw"},
 		"vmdk":                   {append([]byte("KDMV"), make([]byte, 40<<10)...), "", "Detected image format was vmdk"},
 		"raw beyond the disk":    {make([]byte, 25*mib), "raw", "too small for"},
-		"a compressed qcow2":     {gzipped(t, qcow2(t, 3, raw(), false)), "qcow2", "compressed qcow2"},
+		"a compressed qcow2":     {gzipped(t, qcow2test.Image(t, 3, raw(), false)), "qcow2", "compressed qcow2"},
 		"gzip of a vhd":          {gzipped(t, append([]byte("conectix"), make([]byte, 40<<10)...)), "raw", "actually vhd"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -24,14 +24,9 @@ func Image(t testing.TB, without string) string {
 
 // Write writes such an image to a file.
 func Write(name, without string) error {
-	return WriteOf(name, without, bytes.Repeat([]byte("kernel "), 30_000), bytes.Repeat([]byte("initrd "), 20_000))
-}
-
-// WriteOf is Write with a kernel and an initrd.
-func WriteOf(name, without string, kernel, initrd []byte) error {
 	files := []iso.File{
-		{Path: "vmlinuz", Content: kernel},
-		{Path: "initrd", Content: initrd},
+		{Path: "vmlinuz", Content: bytes.Repeat([]byte("kernel "), 30_000)},
+		{Path: "initrd", Content: bytes.Repeat([]byte("initrd "), 20_000)},
 		{Path: "isolinux/isolinux.bin", Content: bytes.Repeat([]byte("isolinux"), 1000)},
 		{Path: "isolinux/ldlinux.c32", Content: []byte("core")},
 	}

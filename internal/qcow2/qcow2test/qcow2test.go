@@ -1,6 +1,5 @@
-//go:build linux
-
-package imagewriter_test
+// Package qcow2test makes images for tests.
+package qcow2test
 
 import (
 	"bytes"
@@ -11,10 +10,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// qcow2 writes a qcow2 image as QEMU lays one out (docs/interop/qcow2.txt): header, L1 table, one L2 table, then the clusters of 64
+// Image returns a qcow2 image as QEMU lays one out (docs/interop/qcow2.txt): header, L1 table, one L2 table, then the clusters of 64
 // KiB in reverse order, so that nobody can read it from front to back. Clusters of zeros are marked as such in version 3, and missing
 // in version 2.
-func qcow2(t *testing.T, version uint32, disk []byte, compressed bool) []byte {
+func Image(t testing.TB, version uint32, disk []byte, compressed bool) []byte {
 	t.Helper()
 	const bits, cluster = 16, 1 << 16
 	be := binary.BigEndian
