@@ -1,6 +1,7 @@
 package intent
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -58,6 +59,18 @@ func (s *Service) validateBoot(n *node.Node, f node.Family) error {
 		return err
 	}
 	return checkMedium(n, ramdisk)
+}
+
+// CheckPorts checks that a node that boots by network has a port. The error is fault.Invalid if it has none.
+func (s *Service) CheckPorts(ctx context.Context, n *node.Node) error {
+	if !n.BootsByNetwork() {
+		return nil
+	}
+	ports, err := s.Store.Ports(ctx, node.PortFilter{Node: &n.UUID}, node.Page{Limit: 1, SortKey: "id"})
+	if err == nil && len(ports) == 0 {
+		err = fault.New(fault.Invalid, "Node %s does not have any port associated with it: whoever serves boots by network finds its server by the MAC addresses of its ports.", n.UUID)
+	}
+	return err
 }
 
 // BootURLs returns below which URL n's BMC will fetch the CD that Temper makes, and where the agent on it calls; "" = it makes none.

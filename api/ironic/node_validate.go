@@ -9,6 +9,7 @@ import (
 
 	"go.temper.dev/temper/api/format"
 	"go.temper.dev/temper/api/intent"
+	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/mask"
 )
 
@@ -38,6 +39,11 @@ func (s *Server) getValidate(c *gin.Context) (int, any, error) {
 				return 0, nil, failed
 			}
 			err = errors.Join(append(image.Refusals, steps)...)
+		}
+		if err == nil && i.name == "boot" {
+			if err = s.CheckPorts(c.Request.Context(), n); err != nil && !fault.Is(err, fault.Invalid) {
+				return 0, nil, err
+			}
 		}
 		verdict := map[string]any{"result": true}
 		if err != nil {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"go.temper.dev/temper/api"
 	"go.temper.dev/temper/api/apitest"
 	"go.temper.dev/temper/internal/node"
 )
@@ -76,4 +77,20 @@ func TestANodeThatBootsNoAgentIsNotDeployedAndSaysWhy(t *testing.T) {
 		require.NotContains(t, suggested, "temper node "+string(node.VerbOf(verb).Event), "what is refused is not suggested")
 	}
 	b.Put("/v1/nodes/old/states/power", map[string]any{"target": "power on"}).Is(202)
+}
+
+// A node that boots by network is found by the MACs of its ports.
+func TestANodeThatBootsByNetworkNeedsAPort(t *testing.T) {
+	t.Parallel()
+	b := apitest.New(t, func(c *api.Config) { c.Boot = node.BootSites{Default: node.BootSite{AgentURL: "http://10.0.0.5:6386"}} }).WithConductors()
+	uuid := b.Post("/v1/nodes", map[string]any{
+		"driver": "redfish", "boot_interface": "ipxe", "driver_info": map[string]any{"redfish_address": "https://10.0.0.1"},
+	}).Is(201)["uuid"].(string)
+	boot := func() map[string]any {
+		return b.Get("/v1/nodes/" + uuid + "/validate").Is(200)["boot"].(map[string]any)
+	}
+	require.Equal(t, false, boot()["result"])
+	require.Contains(t, boot()["reason"], "does not have any port associated with it")
+	b.Post("/v1/ports", map[string]any{"node_uuid": uuid, "address": apitest.MAC}).Is(201)
+	require.Equal(t, map[string]any{"result": true}, boot())
 }
