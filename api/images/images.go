@@ -43,7 +43,7 @@ func New(s Store, c *imagecache.Cache, p image.Policy) *Server { return &Server{
 // Routes are the routes of images. They are open: a path has a key that only the agent and the conductor of an operation know.
 func (s *Server) Routes() []httpd.Route {
 	const path = image.PathPrefix + ":secret/:node/:name" // the log leaves out the parameter secret
-	const of = httpd.Agents | httpd.BMCs // not of agents alone: conductors ask, too, and may be in none of agent_networks
+	const of = httpd.Agents | httpd.BMCs                  // not of agents alone: conductors ask, too, and may be in none of agent_networks
 	return []httpd.Route{httpd.Get(path, 0, s.get).Open().For(of), httpd.Head(path, 0, s.get).Open().For(of)}
 }
 

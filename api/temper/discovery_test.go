@@ -40,13 +40,20 @@ func TestServersThatNoNodeStandsFor(t *testing.T) {
 	at := "/temper/v1/discoveries/" + found["uuid"].(string)
 	require.Equal(t, inventory(unknown, "S1")["inventory"], b.Get(at).Is(200)["inventory"])
 
-	// With a port of a node it is no discovery any more.
+	// Nobody changes afterwards what somebody may have looked at.
+	post(inventory(unknown, "S9")).Is(202)
+	require.Equal(t, "S1", b.Get(at).Is(200)["serial"])
+
+	// With a port of a node it is no discovery any more, also when the node has gone.
 	b.Post("/v1/ports", map[string]any{"node_uuid": b.Enrolled("n2"), "address": unknown}).Is(201)
 	require.Empty(t, b.Get("/temper/v1/discoveries").Is(200)["discoveries"])
 	b.Get(at).Fails(404)
 	b.SQL(`DELETE FROM ports WHERE address = $1`, unknown)
-	b.Delete(at).Is(204)
 	b.Delete(at).Fails(404)
+	post(inventory(unknown, "S1")).Is(202)
+	again := "/temper/v1/discoveries/" + b.Get("/temper/v1/discoveries").Is(200)["discoveries"].([]any)[0].(map[string]any)["uuid"].(string)
+	b.Delete(again).Is(204)
+	b.Delete(again).Fails(404)
 	b.Get("/temper/v1/discoveries/n1").Fails(404)
 
 	off := apitest.New(t)

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/url"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -12,6 +14,8 @@ import (
 	"go.temper.dev/temper/internal/cli/exit"
 	"go.temper.dev/temper/internal/cli/table"
 	"go.temper.dev/temper/internal/client"
+	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/node"
 )
 
 func newDiscoveryCommand() *cobra.Command {
@@ -154,11 +158,35 @@ func (s *session) accept(ctx context.Context, d *client.Discovery, fields map[st
 		return "", errors.New("the agent found no MAC")
 	}
 	n, err := nodeFor(d, fields)
+	if err == nil {
+		err = s.onlyOf(ctx, n.label, d)
+	}
 	if err != nil {
 		return "", err
 	}
 	words, err := s.createFileNode(ctx, n)
 	return fmt.Sprintf("node %s %s", n.label, words), err
+}
+
+// onlyOf refuses a node that is there already, unless an earlier attempt has made it of this very server: whoever sends an inventory
+// must not get a port of another node.
+func (s *session) onlyOf(ctx context.Context, name string, d *client.Discovery) error {
+	have, err := s.Node(ctx, name)
+	if client.CodeOf(err) == fault.NodeNotFound {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	ports, err := s.Ports(ctx, url.Values{"node": {have.UUID}}, maxPortsOfNode)
+	if err != nil {
+		return err
+	}
+	other := slices.ContainsFunc(ports.Items, func(p client.Port) bool { return !slices.Contains(d.MACs, p.Address) })
+	if other || have.ProvisionState != string(node.Enroll) {
+		return fmt.Errorf("there is a node %s already, and it is not of this server", name)
+	}
+	return nil
 }
 
 // acceptByRules makes nodes of the servers that a rule matches.

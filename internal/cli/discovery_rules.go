@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -83,7 +84,7 @@ func (r discoveryRule) check() error {
 func (r discoveryRule) matches(d *client.Discovery) bool {
 	for name, pattern := range r.Match {
 		if !slices.ContainsFunc(matchable[name](d), func(v string) bool {
-			ok, err := path.Match(strings.ToLower(pattern), strings.ToLower(v))
+			ok, err := path.Match(comparable(pattern), comparable(v))
 			return v != "" && ok && err == nil
 		}) {
 			return false
@@ -91,6 +92,9 @@ func (r discoveryRule) matches(d *client.Discovery) bool {
 	}
 	return true
 }
+
+// comparable returns a pattern or a value as they are compared: without upper case, and without the slash, which * would not match.
+func comparable(s string) string { return strings.ReplaceAll(strings.ToLower(s), "/", "\x01") }
 
 // nodeFor returns the node that stands for a server: the fields that were given, in which {serial}, {bmc_address}, {mac}, {manufacturer}
 // and {product} stand for what was found, with the server's ports and, unless they were given, the properties that schedulers read.
@@ -137,6 +141,8 @@ func bracketed(address string) string {
 	return address
 }
 
+var plainWord = regexp.MustCompile(`^[A-Za-z0-9_:\[\]-][A-Za-z0-9._:\[\]-]*$`)
+
 // filledIn returns v with what was found in place of {name} in its strings. Something that was not found is an error.
 func filledIn(v any, found map[string]string) (any, error) {
 	switch v := v.(type) {
@@ -145,6 +151,10 @@ func filledIn(v any, found map[string]string) (any, error) {
 			if strings.Contains(v, "{"+name+"}") {
 				if value == "" {
 					return nil, fmt.Errorf("the agent found no %s, which %q needs", strings.ReplaceAll(name, "_", " "), v)
+				}
+				// What an agent says must not lead a URL, and the password that goes there, to another host.
+				if strings.Contains(v, "://") && !plainWord.MatchString(value) {
+					return nil, fmt.Errorf("the agent says that the %s is %q, which can't be a part of %q", strings.ReplaceAll(name, "_", " "), value, v)
 				}
 				v = strings.ReplaceAll(v, "{"+name+"}", value)
 			}

@@ -87,6 +87,26 @@ rules:
 	require.Contains(t, ask(t, url, "", "discovery", "show", uuid).failed.Error(), "There is no discovery")
 }
 
+// Whoever sends an inventory gets no port of somebody else's node, and leads no password to a host of his.
+func TestAStrangersInventoryIsNotBelieved(t *testing.T) {
+	url := serverURL(t, api.Auth{})
+	const rules = `
+rules:
+- match: {bmc_address: "10.0.*", product: "*R640*"}
+  node: {name: "rack7-{serial}", driver: redfish, driver_info: {redfish_address: "https://{serial}.bmc.example", redfish_username: a, redfish_password: hunter2}}
+`
+	accept := func() output {
+		return ask(t, url, "", "discovery", "accept", "--rules", nodeFile(t, "rules.yaml", rules))
+	}
+	require.Equal(t, http.StatusAccepted, discovers(t, url, "S1", "52:54:00:0a:00:01", "10.0.0.1"))
+	require.NoError(t, accept().failed)
+	require.Equal(t, http.StatusAccepted, discovers(t, url, "S1", "52:54:00:0a:00:66", "10.0.0.1"))
+	require.ErrorContains(t, accept().failed, "there is a node rack7-S1 already, and it is not of this server")
+	require.NotContains(t, ask(t, url, "", "port", "list").out, "52:54:00:0a:00:66")
+	require.Equal(t, http.StatusAccepted, discovers(t, url, "evil.example/x", "52:54:00:0a:00:67", "10.0.0.1"))
+	require.ErrorContains(t, accept().failed, `the agent says that the serial is "evil.example/x"`)
+}
+
 func TestADiscoveryThatIsDeletedIsFoundAnew(t *testing.T) {
 	url := serverURL(t, api.Auth{})
 	require.Equal(t, http.StatusAccepted, discovers(t, url, "", "52:54:00:0a:00:01", "0.0.0.0"))

@@ -56,6 +56,8 @@ type Info struct {
 	NoProxy string
 	// Authorization is the header for the image server; a secret.
 	Authorization string
+	// Blob is the digest of a registry's blob that the image is, "sha256:...": Described for OCI.
+	Blob string
 	// PullSecret is that of a registry, as Docker's auth: the base64 of user:password; a secret.
 	PullSecret string
 }

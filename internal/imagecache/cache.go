@@ -141,6 +141,9 @@ func (c *Cache) describe(ctx context.Context, i image.Info) (image.Info, error) 
 	})
 	select {
 	case r := <-flight:
+		if ok && fault.Is(r.Err, fault.Unreachable) { // the source is away: what it said last is still true of what is kept
+			return known.info, nil
+		}
 		if r.Err != nil {
 			return image.Info{}, r.Err
 		}
@@ -206,6 +209,7 @@ func (c *Cache) open(e *entry) (*Image, error) {
 	defer c.mu.Unlock()
 	e.readers++
 	e.used = c.now()
+	_ = os.Chtimes(f.Name(), e.used, e.used) // for the next process; without it the image only seems older
 	return &Image{File: f, SHA256: e.sha256, Size: about.Size(), closed: sync.OnceFunc(func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()

@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -147,6 +148,39 @@ func TestASlowSourceStallsNobodyElse(t *testing.T) {
 	_, err := read(t, c, imageAt(t, fast.URL+"/b", bytesOf(1024)))
 	require.NoError(t, err)
 	require.Eventually(t, func() bool { return strings.Contains(waiting().Error(), "320 B of 1 kB") }, patience, time.Millisecond)
+}
+
+// A download for which nobody waits any more ends, and goes on when somebody asks again.
+func TestADownloadThatNobodyWantsEnds(t *testing.T) {
+	content, released := bytesOf(1<<20), make(chan struct{})
+	o := serves(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Length", strconv.Itoa(len(content)))
+		if r.Header.Get("Range") != "" {
+			file(content)(w, r)
+			return
+		}
+		_, _ = w.Write(content[:1000])
+		_ = http.NewResponseController(w).Flush()
+		<-released
+		_, _ = w.Write(content[1000:])
+	})
+	c := opened(t, Config{})
+	var hours atomic.Int64
+	c.now = func() time.Time { return time.Now().Add(time.Duration(hours.Load()) * time.Hour) }
+	i := imageAt(t, o.URL+"/disk", content)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	defer cancel()
+	_, err := c.Image(ctx, i)
+	require.Equal(t, fault.Unavailable, fault.KindOf(err))
+	hours.Store(1)
+	close(released)
+	e := c.images[c.keyOf(i)]
+	<-e.done
+	require.ErrorIs(t, e.err, errAbandoned)
+	hours.Store(2)
+	got, err := read(t, c, i)
+	require.NoError(t, err)
+	require.Equal(t, content, got)
 }
 
 // A connection that is cut in the middle, again and again, loses nothing.

@@ -1,9 +1,11 @@
 package imagecache
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"syscall"
@@ -11,6 +13,7 @@ import (
 	"go.temper.dev/temper/internal/agent"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/qcow2"
+	"go.temper.dev/temper/internal/text"
 )
 
 // disk returns how many bytes the disk in a qcow2 image has, if it is to be taken out of it; 0 = the image is served as it is. An image that
@@ -34,18 +37,24 @@ func (d *download) disk(name string) (int64, error) {
 		return 0, nil
 	}
 	disk, err := qcow2.Check(first[:n])
+	if err == nil && disk > maxDisk {
+		err = fmt.Errorf("its disk has %s, and can have %s", text.Size(float64(disk)), text.Size(maxDisk))
+	}
 	if err != nil {
 		return 0, fault.Coded(fault.ImageFormatWrong, "the qcow2 image can't be served as a raw one: %w", err)
 	}
 	return disk, nil
 }
 
+// maxDisk bounds the disks that are taken out of images: also zeros take time, and an image of a few bytes may have any number of them.
+const maxDisk = 2 << 40
+
 // rawSuffix is what the name of a file ends in into which a disk is written.
 const rawSuffix = ".raw"
 
 // convert writes the disk in an image to another file, whose name it returns, and removes the image. Where the disk has zeros the file has
 // holes.
-func (d *download) convert(name string, disk int64) (to string, err error) {
+func (d *download) convert(ctx context.Context, name string, disk int64) (to string, err error) {
 	defer func() { err = errors.Join(err, os.Remove(name)) }()
 	from, err := os.Open(name)
 	if err != nil {
@@ -72,7 +81,10 @@ func (d *download) convert(name string, disk int64) (to string, err error) {
 		}
 		at += int64(len(b))
 		d.entry.got.Store(at)
-		return d.ctx.Err()
+		if d.abandoned(d.entry) {
+			return errAbandoned
+		}
+		return ctx.Err()
 	})
 	if err == nil {
 		err = errors.Join(out.Truncate(disk), out.Sync())

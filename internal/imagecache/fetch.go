@@ -29,9 +29,14 @@ const (
 	stallLimit = time.Minute
 	// fetchTries is how often a download is tried from where it stopped, if not even a byte arrives in between.
 	fetchTries = 5
+	// abandonedAfter is how long nobody asks for an image until its download ends. Conductors that wait ask every two seconds.
+	abandonedAfter = 5 * time.Minute
 	// recountEvery is after how many bytes of a download of unknown length the room is looked at again.
 	recountEvery = 64 << 20
 )
+
+// errAbandoned ends a download for which nobody waits any more.
+var errAbandoned = fault.New(fault.Unavailable, "nobody has asked for the image for %s", abandonedAfter)
 
 var errStalled = errors.New("it sent nothing for a minute")
 
@@ -81,7 +86,7 @@ func (d *download) run(ctx context.Context) (err error) {
 			return err
 		}
 		if err = d.check(); err == nil {
-			return d.finish()
+			return d.finish(ctx)
 		}
 		if gone := os.Remove(d.part(d.entry.key)); gone != nil {
 			return gone
@@ -94,15 +99,17 @@ func (d *download) run(ctx context.Context) (err error) {
 }
 
 // finish gives the whole image its name, after it has taken the raw disk out of it if that is wanted.
-func (d *download) finish() error {
+func (d *download) finish(ctx context.Context) error {
 	name := d.part(d.entry.key)
 	d.sum = d.digest("sha256")
 	disk, err := d.disk(name)
 	if err != nil {
+		d.at = 0
 		return errors.Join(err, os.Remove(name))
 	}
 	if disk > 0 {
-		if name, err = d.convert(name, disk); err != nil {
+		if name, err = d.convert(ctx, name, disk); err != nil {
+			d.at = 0
 			return err
 		}
 	}
@@ -226,6 +233,9 @@ func (d *download) copy(content *content, watch *time.Timer) error {
 	b := make([]byte, 256<<10)
 	for {
 		n, err := content.Read(b)
+		if d.abandoned(d.entry) {
+			return errAbandoned
+		}
 		if n > 0 {
 			watch.Reset(stallLimit)
 			if content.whole > 0 && d.at+int64(n) > content.whole {

@@ -101,7 +101,25 @@ func (g *glance) open(ctx context.Context, i image.Info, at int64) (*content, er
 	for name, value := range client.AuthenticatedHeaders() {
 		r.Header.Set(name, value)
 	}
-	return get(ctx, &client.HTTPClient, r, at)
+	web := client.HTTPClient
+	web.CheckRedirect = g.withoutToken
+	found, err := get(ctx, &web, r, at)
+	var answer *statusOf
+	if errors.As(err, &answer) && answer.status == http.StatusUnauthorized { // the token has expired: the next try logs in
+		g.mu.Lock()
+		g.client = nil
+		g.mu.Unlock()
+		err = fault.CodedAs(fault.Unreachable, fault.ImageUnreachable, "%w", err)
+	}
+	return found, err
+}
+
+// withoutToken keeps the token from other hosts than Glance's, to which it may redirect.
+func (g *glance) withoutToken(r *http.Request, via []*http.Request) error {
+	if r.URL.Host != via[0].URL.Host {
+		r.Header.Del("X-Auth-Token")
+	}
+	return g.web.client.CheckRedirect(r, via)
 }
 
 // glanceError is an error of Keystone or Glance, without what they say in words of their own.

@@ -41,6 +41,7 @@ func (r artifacts) describe(ctx context.Context, i image.Info) (image.Info, erro
 	if err != nil {
 		return image.Info{}, err
 	}
+	i.Blob = layer.Digest.String()
 	return i.Described(layer.Digest.Algorithm, layer.Digest.Hex, layer.Size, format, image.Policy{})
 }
 
@@ -50,7 +51,7 @@ func (r artifacts) layer(ctx context.Context, i image.Info) (layer v1.Descriptor
 	if err != nil {
 		return v1.Descriptor{}, "", err
 	}
-	options := []remote.Option{remote.WithContext(ctx), remote.WithAuth(auth), remote.WithTransport(r.client.Transport)}
+	options := []remote.Option{remote.WithContext(ctx), remote.WithAuth(auth), remote.WithTransport(r.client.Transport), remote.WithRetryBackoff(remote.Backoff{Steps: 1})} // who waits asks again
 	found, err := remote.Get(ref, options...)
 	if err != nil {
 		return v1.Descriptor{}, "", registryError(ctx, err)
@@ -100,15 +101,11 @@ func (r artifacts) open(ctx context.Context, i image.Info, at int64) (*content, 
 	if err != nil {
 		return nil, err
 	}
-	layer, _, err := r.layer(ctx, i)
-	if err != nil {
-		return nil, err
-	}
 	t, err := transport.NewWithContext(ctx, ref.Context().Registry, auth, r.client.Transport, []string{ref.Scope(transport.PullScope)})
 	if err != nil {
 		return nil, registryError(ctx, err)
 	}
-	url := fmt.Sprintf("%s://%s/v2/%s/blobs/%s", ref.Context().Scheme(), ref.Context().RegistryStr(), ref.Context().RepositoryStr(), layer.Digest)
+	url := fmt.Sprintf("%s://%s/v2/%s/blobs/%s", ref.Context().Scheme(), ref.Context().RegistryStr(), ref.Context().RepositoryStr(), i.Blob)
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return nil, fault.Coded(fault.ImageInvalid, "image_source is no URL")

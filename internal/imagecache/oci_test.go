@@ -7,7 +7,9 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/go-containerregistry/pkg/name"
 	"github.com/google/go-containerregistry/pkg/registry"
@@ -65,7 +67,12 @@ const rawDisk = types.MediaType("application/vnd.example.disk.raw")
 
 func TestAnArtifactOfARegistry(t *testing.T) {
 	content, ranges := bytesOf(1<<20), []string{}
+	var down atomic.Bool
 	host, push := stocked(t, func(w http.ResponseWriter, r *http.Request) bool {
+		if down.Load() {
+			w.WriteHeader(http.StatusBadGateway)
+			return true
+		}
 		if r.Method != http.MethodGet || !strings.Contains(r.URL.Path, "/blobs/") {
 			return false
 		}
@@ -84,6 +91,14 @@ func TestAnArtifactOfARegistry(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, content, got)
 	require.Equal(t, []string{"", "bytes=100000-"}, ranges)
+
+	now := time.Now().Add(describedFor)
+	c.now = func() time.Time { return now }
+	down.Store(true)
+	got, err = read(t, c, imageAt(t, tag, nil))
+	require.NoError(t, err, "what is kept is served although the registry is away")
+	require.Equal(t, content, got)
+	down.Store(false)
 
 	digest, err := disk.Digest()
 	require.NoError(t, err)

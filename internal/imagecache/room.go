@@ -34,6 +34,13 @@ func (c *Cache) makeRoom(e *entry, size int64) error {
 	return nil
 }
 
+// abandoned reports whether nobody has asked for an image that is being fetched for abandonedAfter.
+func (c *Cache) abandoned(e *entry) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now().Sub(e.used) > abandonedAfter
+}
+
 // size is how many bytes all images take or will take. The caller holds the lock.
 func (c *Cache) size() (total int64) {
 	for _, e := range c.images {

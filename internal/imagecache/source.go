@@ -110,14 +110,22 @@ func get(ctx context.Context, client *http.Client, r *http.Request, at int64) (*
 	return nil, err
 }
 
+// statusOf is the error of an answer.
+type statusOf struct {
+	status int
+	more   string
+}
+
+func (e *statusOf) Error() string { return fmt.Sprintf("the server answered %d%s", e.status, e.more) }
+
 func statusError(status int) error {
 	switch {
 	case status == http.StatusTooManyRequests || status >= http.StatusInternalServerError:
-		return fault.CodedAs(fault.Unreachable, fault.ImageUnreachable, "the server answered %d", status)
+		return fault.CodedAs(fault.Unreachable, fault.ImageUnreachable, "%w", &statusOf{status, ""})
 	case status == http.StatusNotFound || status == http.StatusGone:
-		return fault.CodedAs(fault.Invalid, fault.ImageUnreachable, "the server answered %d: it has no such image", status)
+		return fault.CodedAs(fault.Invalid, fault.ImageUnreachable, "%w", &statusOf{status, ": it has no such image"})
 	}
-	return fault.CodedAs(fault.Invalid, fault.ImageUnreachable, "the server answered %d", status)
+	return fault.CodedAs(fault.Invalid, fault.ImageUnreachable, "%w", &statusOf{status, ""})
 }
 
 // rangeOf parses a Content-Range (RFC 9110, 14.4). whole is 0 if it is not known.

@@ -23,14 +23,12 @@ SELECT ` + discoveryColumns + ` FROM discoveries d
 
 	discoverySQL = `SELECT ` + discoveryColumns + `, d.inventory FROM discoveries d WHERE d.uuid = @uuid AND ` + unknownServer
 
-	// An agent that calls again updates what was found.
+	// The first inventory counts: whoever has looked at it must not get another one, which anybody could send.
 	putDiscoverySQL = `
 WITH known AS (
 	SELECT FROM ports WHERE address = ANY(@macs)
 ), again AS (
-	UPDATE discoveries SET macs = @macs, boot_mac = @boot_mac, manufacturer = @manufacturer, product = @product, serial = @serial,
-		bmc_address = @bmc_address, arch = @arch, boot_mode = @boot_mode, cpus = @cpus, memory_mb = @memory_mb, disk_gb = @disk_gb,
-		source = @source, last_at = clock_timestamp(), times = times + 1, inventory = @inventory
+	UPDATE discoveries SET last_at = clock_timestamp(), times = times + 1
 	 WHERE uuid = (SELECT uuid FROM discoveries WHERE macs && @macs::text[] ORDER BY found_at, uuid LIMIT 1) AND NOT EXISTS (SELECT FROM known)
 	RETURNING uuid
 ), found AS (

@@ -240,6 +240,16 @@ CREATE TABLE discoveries (
 );
 COMMENT ON TABLE discoveries IS 'Servers that no node stands for, as their agents found them. One whose MAC a port has is no discovery any more.';
 CREATE INDEX discoveries_by_mac ON discoveries USING gin (macs);
+
+-- A server is known as soon as a port has one of its MACs, whoever makes that port. A node that is deleted later does not bring it back.
+-- +goose StatementBegin
+CREATE FUNCTION forget_discovery() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    DELETE FROM discoveries WHERE macs @> ARRAY[NEW.address];
+    RETURN NULL;
+END $$;
+-- +goose StatementEnd
+CREATE TRIGGER forget_discovery AFTER INSERT OR UPDATE OF address ON ports FOR EACH ROW EXECUTE FUNCTION forget_discovery();
 CREATE INDEX discoveries_by_time ON discoveries (found_at, uuid);
 
 CREATE TABLE node_logs (
