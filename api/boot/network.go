@@ -90,11 +90,14 @@ func (s *Server) networkFile(c *gin.Context, m node.NetworkMedium, name string) 
 	image, err := s.ramdisk.imageOf(c.Request.Context(), m.Medium, within)
 	switch {
 	case fault.Is(err, fault.Unavailable) && name == medium.ScriptName:
-		return http.StatusOK, script(medium.LaterScript, sent), nil
+		return http.StatusOK, script(medium.LaterScript, nil), nil // it is no sign of a boot
 	case err != nil:
 		log.Warn("what a server boots by network can't be had", zap.String("node", m.Node), zap.Error(err))
 		if name == medium.ScriptName {
-			return http.StatusOK, script(medium.FailedScript, sent), nil
+			if m.Node == "" { // a server of somebody else must not wait for it
+				return http.StatusOK, script(medium.NothingScript, nil), nil
+			}
+			return http.StatusOK, script(medium.FailedScript, nil), nil
 		}
 		return 0, nil, err
 	}

@@ -17,6 +17,8 @@ func openRamdisk(r *config.API, reach dial.Reach) (*api.Ramdisk, error) {
 	dir := r.Agents.Cache
 	if dir == "" {
 		dir = ownCache("cds", r.Listen)
+	} else {
+		dir = filepath.Join(dir, "temper-cds") // the cache empties its folder
 	}
 	return api.OpenRamdisk(api.RamdiskFiles{
 		Image: r.Ramdisk, CA: r.Agents.CA, Loaders: r.IPXE, Others: bootimage.Config{Dir: dir, Limit: int64(r.CacheGiB) << 30, Reach: reach},

@@ -14,7 +14,6 @@ import (
 	"go.temper.dev/temper/internal/coverage"
 	"go.temper.dev/temper/internal/medium"
 	"go.temper.dev/temper/internal/netboot"
-	"go.temper.dev/temper/internal/store"
 )
 
 func newBootCommand() *cobra.Command {
@@ -24,14 +23,22 @@ func newBootCommand() *cobra.Command {
 		long: `Serve what servers boot by network. Does it touch your DHCP? By default it does not: it answers no DHCP request, and your DHCP
 server has to lead servers to iPXE, and iPXE to http://THIS:6386/netboot/boot.ipxe (docs/dhcp.md has the lines). With --dhcp proxy it does that
 itself, beside your DHCP server; with --dhcp server it also gives out addresses of --dhcp-ranges. Either way it answers only servers that an
-operation boots by network now.
+operation boots by network now and, with --discovery, the firmware of those that Temper does not know.
 
 It serves iPXE by TFTP, boot scripts, kernels and initrds by HTTP, the CDs for virtual media, and the agents that servers boot. Only a
 server whose node has an operation that boots it by network gets anything; every other one goes on with what its firmware has next. Run it
 in the networks of the servers, as often as you like: all that it knows is in the database.`,
 		check: func() error {
-			if _, err := netboot.ParsePools(r.DHCPRanges); err != nil {
+			pools, err := netboot.ParsePools(r.DHCPRanges)
+			if err != nil {
 				return fmt.Errorf("dhcp_ranges: %w", err)
+			}
+			address, err := netip.ParseAddr(r.DHCPAddress)
+			if err != nil {
+				return nil //nolint:nilerr // without DHCP it has none; else the settings were refused
+			}
+			if err := netboot.CheckAddress(pools, address); err != nil {
+				return fmt.Errorf("dhcp_address: %w", err)
 			}
 			return nil
 		},
@@ -81,26 +88,14 @@ func newDHCP(ctx context.Context, p *process, r *config.NetworkBoot) (d *netboot
 	if err != nil {
 		return nil, nil, err
 	}
-	leases := netboot.Leases(db)
-	if r.Discovery {
-		leases = discovering{db}
-	}
 	base := "http://" + net.JoinHostPort(address.String(), port)
-	return &netboot.DHCP{
-		Interface: r.DHCPInterface, Address: address, Base: base, Script: base + medium.NetworkScript, Pools: pools, Leases: leases, Log: p.log.Named("dhcp"),
-	}, db.Close, nil
-}
-
-// discovering answers servers, too, that no node stands for and that were not found before.
-type discovering struct{ *store.Store }
-
-// BootsByNetwork implements netboot.Leases.
-func (d discovering) BootsByNetwork(ctx context.Context, mac string) (boots, byHTTP bool, err error) {
-	if boots, byHTTP, err = d.Store.BootsByNetwork(ctx, mac); boots || err != nil {
-		return boots, byHTTP, err
+	d = &netboot.DHCP{
+		Interface: r.DHCPInterface, Address: address, Base: base, Script: base + medium.NetworkScript, Pools: pools, Leases: db, Log: p.log.Named("dhcp"),
 	}
-	boots, err = d.Discoverable(ctx, mac)
-	return boots, false, err
+	if r.Discovery {
+		d.Unknown = db.Discoverable
+	}
+	return d, db.Close, nil
 }
 
 // bootDoors opens the listeners for servers and agents. The one for servers has no TLS, because iPXE and many BMCs trust no CA of ours.

@@ -269,9 +269,10 @@ func TestSIGTERMEndsItInFiveSecondsWithPollsOpen(t *testing.T) {
 	require.NoError(t, p.end(t, syscall.SIGTERM), "%s", p.log)
 	require.Less(t, time.Since(begin), 5*time.Second)
 	require.NoFileExists(t, filepath.Join(data, "ready.json"))
-	// On a busy machine the server's own client may ask the frontend before it is ready, which the server logs.
+	// On a busy machine the server's own client may ask the frontend before it is ready, or the end may cut off a reading of the
+	// namespaces, which the server logs.
 	lines := slices.DeleteFunc(strings.Split(strings.TrimSpace(p.log.String()), "\n"), func(line string) bool {
-		return strings.Contains(line, "Frontend is not healthy yet")
+		return strings.Contains(line, "Frontend is not healthy yet") || strings.Contains(line, "context canceled")
 	})
 	require.Len(t, lines, 1, "it is quiet: %s", p.log)
 }

@@ -94,6 +94,7 @@ const discoveryPause = 10 * time.Second
 func newDiscoveryAccept(s *session) *cobra.Command {
 	var rules string
 	var watch bool
+	var interfaces interfaceFlags
 	c := &cobra.Command{
 		Use: "accept [DISCOVERY NAME]", Short: "Make nodes of discovered servers", Args: cobra.MaximumNArgs(2),
 		Long: `Make nodes of discovered servers: of one, with the fields that the flags give, or of all that a rule of a file matches. The node gets a
@@ -125,11 +126,18 @@ The first rule counts whose patterns all match; they may name uuid, serial, manu
 		}
 	}
 	flags := addFields(c, accepted)
+	interfaces.addTo(c, false)
 	c.Flags().StringVar(&rules, "rules", "", "accept what the rules of this `file` match")
 	c.Flags().BoolVar(&watch, "watch", false, "go on, and accept what is found from now on, too; with --rules")
 	must(c.RegisterFlagCompletionFunc("driver", s.completeDrivers(0)))
 	c.RunE = s.run(func(ctx context.Context, args []string) error {
 		fields := flags.values()
+		if err := interfaces.check(); err != nil {
+			return err
+		}
+		for kind, impl := range interfaces.given {
+			fields[kind+"_interface"] = impl
+		}
 		switch {
 		case rules != "" && (len(args) > 0 || len(fields) > 0):
 			return exit.Usage(errors.New("--rules has all that nodes need: leave the arguments and the other flags out"))

@@ -26,7 +26,7 @@ func (d *deployFlags) addTo(c *cobra.Command) {
 	d.login.addTo(f)
 	f.StringVar(&d.steps, "deploy-steps", "", "`FILE|JSON`: a list of steps")
 	addTerms(c, &d.terms)
-	f.Var(&d.info, "instance-info", "other fields of instance_info, such as root_gb=20; @FILE: an object")
+	f.Var(&d.info, "instance-info", "other fields of instance_info, such as root_gb=20; @FILE: an object; KEY=-: the value is asked for")
 }
 
 const deployHelp = "The request also writes the image to instance_info, where a later rebuild finds it. A request that is refused changes nothing. A VALUE that is valid JSON is read as JSON, any other as text."
@@ -52,7 +52,12 @@ func newNodeRebuild(s *session) *cobra.Command {
 func newDeploy(s *session, v verb, c *cobra.Command) *cobra.Command {
 	var d deployFlags
 	d.addTo(c)
-	c.PreRunE = func(_ *cobra.Command, args []string) error { return d.login.check(args) }
+	c.PreRunE = func(c *cobra.Command, args []string) error {
+		if err := d.info.ask(c.InOrStdin(), c.ErrOrStderr()); err != nil {
+			return err
+		}
+		return d.login.check(args)
+	}
 	return v.command(s, c, func() (client.Work, error) {
 		drive, err := readConfigDrive(d.drive)
 		if err == nil {

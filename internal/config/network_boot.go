@@ -93,7 +93,10 @@ func (r *NetworkBoot) checkDHCP(p *problems) {
 	if strings.HasSuffix(r.Listen, ":0") {
 		p.refuse("boot_listen", "want an address with a fixed port, because dhcp tells servers which")
 	}
-	if r.TFTP == "" {
+	if !strings.HasSuffix(r.TFTP, ":69") {
 		p.refuse("tftp_listen", "want an address with port 69, because dhcp leads firmware to it")
+	}
+	if r.Loopback() {
+		p.refuse("boot_listen", "want an address that servers reach, because dhcp leads them to it")
 	}
 }

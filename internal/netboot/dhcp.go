@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/netip"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/insomniacslk/dhcp/dhcpv4"
@@ -29,6 +30,8 @@ type Leases interface {
 	// BootsByNetwork reports whether an operation boots the server with a port of this MAC by network now, and whether UEFI is to load iPXE
 	// by HTTP, and not by TFTP.
 	BootsByNetwork(ctx context.Context, mac string) (boots, byHTTP bool, err error)
+	// HoldsAddress reports whether holder has an address that was given to it and is not over.
+	HoldsAddress(ctx context.Context, holder string) (bool, error)
 	// LeaseAddress returns the address of the pool that holder has, or gives it a free one, for so long. ok is false if none is free.
 	LeaseAddress(ctx context.Context, holder string, first, last netip.Addr, d time.Duration) (a netip.Addr, ok bool, err error)
 	// DeclineAddress takes an address from its holder, and gives it to nobody for so long.
@@ -46,7 +49,11 @@ type DHCP struct {
 	Script    string     // URL of the script with which iPXE begins
 	Pools     []Pool     // none = it is a proxy
 	Leases    Leases
-	Log       *zap.Logger
+	// Unknown reports whether nobody knows the server with a MAC, so that it boots to be discovered; nil = none does.
+	Unknown func(ctx context.Context, mac string) (bool, error)
+	Log     *zap.Logger
+
+	atWork atomic.Int64
 }
 
 // Serve answers until ctx ends. It needs the right to use ports below 1024, and to bind to an interface.
@@ -83,7 +90,15 @@ func (d *DHCP) Serve(ctx context.Context) error {
 // proxyPort is where firmware asks a proxy that it has chosen.
 const proxyPort = 4011
 
+// answersAtOnce bounds how many messages are worked on. The senders of others ask again.
+const answersAtOnce = 64
+
 func (d *DHCP) handle(ctx context.Context, conn net.PacketConn, from net.Addr, m *dhcpv4.DHCPv4, port int) {
+	if d.atWork.Add(1) > answersAtOnce {
+		d.atWork.Add(-1)
+		return
+	}
+	defer d.atWork.Add(-1)
 	ctx, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
 	log := d.Log.With(zap.Stringer("mac", m.ClientHWAddr), zap.Stringer("asked", m.MessageType()))
@@ -119,14 +134,35 @@ func (d *DHCP) Answer(ctx context.Context, m *dhcpv4.DHCPv4) (*dhcpv4.DHCPv4, er
 	}
 	mac := m.ClientHWAddr.String()
 	boots, byHTTP, err := d.Leases.BootsByNetwork(ctx, mac)
-	if err != nil || !boots {
+	if err != nil {
 		return nil, err
 	}
 	file := d.bootFile(m, byHTTP)
+	if !boots {
+		if boots, err = d.keeps(ctx, m, mac, file); err != nil || !boots {
+			return nil, err
+		}
+	}
 	if len(d.Pools) == 0 {
 		return d.proxied(m, file)
 	}
 	return d.addressed(ctx, m, mac, file)
+}
+
+// keeps reports whether a server is answered that no operation boots by network: one that renews the address that it has, such as a rescued
+// one, and one that no node stands for, where servers are discovered: its firmware and iPXE, which boot file, and then what they have
+// booted, which keeps their address. Another system that runs gets no answer.
+func (d *DHCP) keeps(ctx context.Context, m *dhcpv4.DHCPv4, mac, file string) (bool, error) {
+	if len(d.Pools) > 0 && file == "" && !m.ClientIPAddr.IsUnspecified() {
+		return d.Leases.HoldsAddress(ctx, mac)
+	}
+	if d.Unknown == nil {
+		return false, nil
+	}
+	if unknown, err := d.Unknown(ctx, mac); err != nil || !unknown || file != "" {
+		return unknown, err
+	}
+	return d.Leases.HoldsAddress(ctx, mac)
 }
 
 // proxied is the answer of a proxy: without an address, to firmware and iPXE only.
@@ -213,6 +249,9 @@ func wanted(m *dhcpv4.DHCPv4) netip.Addr {
 // poolOf returns the pool for a message: that of the relay's network, or that of this machine's.
 func (d *DHCP) poolOf(m *dhcpv4.DHCPv4) (Pool, bool) {
 	in := d.Address
+	if own, ok := netip.AddrFromSlice(m.ClientIPAddr.To4()); ok && !own.IsUnspecified() { // a renewal, which goes past the relay
+		in = own
+	}
 	if relay, ok := netip.AddrFromSlice(m.GatewayIPAddr.To4()); ok && !relay.IsUnspecified() {
 		in = relay
 	}

@@ -32,6 +32,8 @@ func (l *leases) BootsByNetwork(_ context.Context, mac string) (boots, byHTTP bo
 	return mac == booting, l.byHTTP, nil
 }
 
+func (l *leases) HoldsAddress(context.Context, string) (bool, error) { return l.address.IsValid(), nil }
+
 func (l *leases) LeaseAddress(_ context.Context, _ string, first, _ netip.Addr, _ time.Duration) (netip.Addr, bool, error) {
 	l.address = first
 	return first, !l.full, nil
@@ -185,6 +187,37 @@ func TestRangesThatAreWrongAreRefused(t *testing.T) {
 		_, err := netboot.ParsePools([]string{range1})
 		require.ErrorContains(t, err, why, range1)
 	}
-	_, err := netboot.ParsePools([]string{"10.0.0.1-10.0.0.9/24", "10.0.0.9-10.0.0.20/24"})
+	for words, ranges := range map[string][]string{
+		"are of no machine": {"10.0.0.0-10.0.0.9/24"}, "the first and the last": {"10.0.0.1-10.0.0.255/24"}, "10.0.0.5 is in the range": {"10.0.0.1-10.0.0.9/24 router=10.0.0.5"},
+		"of the same network": {"10.0.0.1-10.0.0.9/24", "10.0.0.20-10.0.0.29/24"},
+	} {
+		_, err := netboot.ParsePools(ranges)
+		require.ErrorContains(t, err, words)
+	}
+	pools, err := netboot.ParsePools([]string{"10.0.0.1-10.0.0.9/24"})
+	require.NoError(t, err)
+	require.ErrorContains(t, netboot.CheckAddress(pools, netip.MustParseAddr("10.0.0.9")), "10.0.0.9 is in 10.0.0.1-10.0.0.9")
+	require.NoError(t, netboot.CheckAddress(pools, netip.MustParseAddr("10.0.0.10")))
+	_, err = netboot.ParsePools([]string{"10.0.0.1-10.0.0.9/24", "10.0.0.9-10.0.0.20/24"})
 	require.ErrorContains(t, err, "overlaps 10.0.0.1-10.0.0.9")
+}
+
+// With discovery the firmware of an unknown server is answered, and what it has booted keeps its address. A system that runs is not.
+func TestAnUnknownServerIsAnsweredWhileItIsDiscovered(t *testing.T) {
+	d, _ := server(t, "10.0.0.100-10.0.0.200/24")
+	const unknown = "52:54:00:00:00:08"
+	d.Unknown = func(_ context.Context, mac string) (bool, error) { return mac == unknown, nil }
+	answered := func(m *dhcpv4.DHCPv4) bool {
+		a, err := d.Answer(t.Context(), m)
+		require.NoError(t, err)
+		return a != nil
+	}
+	system := message(t, unknown, dhcpv4.MessageTypeDiscover)
+	require.False(t, answered(system), "it has an address from elsewhere")
+	require.False(t, answered(message(t, "52:54:00:00:00:09", dhcpv4.MessageTypeDiscover, firmware("PXEClient", iana.EFI_X86_64))), "it is known")
+	require.True(t, answered(message(t, unknown, dhcpv4.MessageTypeDiscover, firmware("PXEClient", iana.EFI_X86_64))))
+	require.True(t, answered(message(t, unknown, dhcpv4.MessageTypeDiscover, ipxe)))
+	require.True(t, answered(system), "it is the ramdisk that the firmware has booted")
+	renews := func(m *dhcpv4.DHCPv4) { m.ClientIPAddr = net.IPv4(10, 0, 0, 100) }
+	require.True(t, answered(message(t, "52:54:00:00:00:09", dhcpv4.MessageTypeRequest, renews)), "a rescued server keeps its address")
 }

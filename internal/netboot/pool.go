@@ -29,6 +29,9 @@ func ParsePools(ranges []string) (all []Pool, err error) {
 			if p.First.Compare(other.Last) <= 0 && other.First.Compare(p.Last) <= 0 {
 				return nil, fmt.Errorf("%q overlaps %s-%s", r, other.First, other.Last)
 			}
+			if p.Network == other.Network {
+				return nil, fmt.Errorf("%q is of the same network as %s-%s: want one range for each", r, other.First, other.Last)
+			}
 		}
 		all = append(all, p)
 	}
@@ -65,6 +68,9 @@ func parsePool(s string) (p Pool, err error) {
 	case number(p.Last)-number(p.First) >= poolLimit:
 		return p, fmt.Errorf("want at most %d addresses", poolLimit)
 	}
+	if err := p.checkEnds(); err != nil {
+		return p, err
+	}
 	for _, word := range words[1:] {
 		name, value, _ := strings.Cut(word, "=")
 		a, err := netip.ParseAddr(value)
@@ -78,8 +84,36 @@ func parsePool(s string) (p Pool, err error) {
 		default:
 			return p, fmt.Errorf("%q: want router=ADDRESS once, or dns=ADDRESS", word)
 		}
+		if p.has(a) {
+			return p, fmt.Errorf("%s is in the range: a server would get it", a)
+		}
 	}
 	return p, nil
+}
+
+// has reports whether an address is given out.
+func (p Pool) has(a netip.Addr) bool { return !a.Less(p.First) && !p.Last.Less(a) }
+
+// checkEnds refuses the address of the network itself, and that of all its machines.
+func (p Pool) checkEnds() error {
+	if p.Network.Bits() >= 31 {
+		return nil
+	}
+	broadcast := number(p.Network.Addr()) | 1<<(32-p.Network.Bits()) - 1
+	if p.First == p.Network.Addr() || number(p.Last) == broadcast {
+		return fmt.Errorf("the first and the last address of %s are of no machine", p.Network)
+	}
+	return nil
+}
+
+// CheckAddress refuses pools that have the address of the machine that gives them out.
+func CheckAddress(all []Pool, address netip.Addr) error {
+	for _, p := range all {
+		if p.has(address) {
+			return fmt.Errorf("%s is in %s-%s: a server would get it", address, p.First, p.Last)
+		}
+	}
+	return nil
 }
 
 func number(a netip.Addr) int {

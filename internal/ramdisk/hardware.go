@@ -117,6 +117,8 @@ var devices = []device{
 var always = []string{
 	// Disks, CDs and keyboards, also those that a BMC simulates on USB.
 	"sd_mod", "sr_mod", "sg", "ses", "usb_storage", "uas", "usbhid", "hid_generic", "uhci_hcd", "ohci_pci", "ohci_hcd", "atkbd",
+	// A CD that UEFI has loaded by HTTP is a disk in memory (UEFI 2.10, section 24.7.3.1; NFIT of ACPI).
+	"nfit", "nd_pmem",
 	// A network card on USB is the way from the server to many a BMC.
 	"cdc_ether", "cdc_ncm", "rndis_host",
 	// What virtual machines have behind virtio_pci.

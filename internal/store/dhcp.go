@@ -30,6 +30,8 @@ RETURNING address`
 	declineAddressSQL = `
 UPDATE dhcp_leases SET holder = 'declined', until = clock_timestamp() + @for WHERE address = @address AND holder = @holder`
 
+	holdsAddressSQL = `SELECT EXISTS (SELECT FROM dhcp_leases WHERE holder = @holder AND until > clock_timestamp())`
+
 	releaseAddressSQL = `DELETE FROM dhcp_leases WHERE address = @address AND holder = @holder`
 )
 
@@ -41,6 +43,12 @@ const leaseTries = 10
 func (s *Store) BootsByNetwork(ctx context.Context, mac string) (boots, byHTTP bool, err error) {
 	_, err = s.one(ctx, "ask whether a server boots by network", bootsByNetworkSQL, args{"mac": mac}, func(r pgx.Row) error { return r.Scan(&boots, &byHTTP) })
 	return boots, byHTTP, err
+}
+
+// HoldsAddress reports whether the holder has an address that is not over.
+func (s *Store) HoldsAddress(ctx context.Context, holder string) (yes bool, err error) {
+	_, err = s.one(ctx, "ask for a lease", holdsAddressSQL, args{"holder": holder}, func(r pgx.Row) error { return r.Scan(&yes) })
+	return yes, err
 }
 
 // LeaseAddress returns the address from first to last that the holder has, or gives it one that nobody has, for d from now on. ok is false
