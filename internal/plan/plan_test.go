@@ -252,19 +252,19 @@ func mustSteps(t *testing.T, k OperationKind, text string) []Step {
 }
 
 func TestAnImplementationMayHaveSeveralNames(t *testing.T) {
-	h := HardwareType{Name: "idrac", Implementations: map[string][]Implementation{}}
+	h := HardwareType{Name: "irmc", Implementations: map[string][]Implementation{}}
 	for _, i := range Interfaces {
 		h.Implementations[i] = []Implementation{{Name: "no-" + i}}
 	}
-	h.Implementations["inspect"] = []Implementation{{Name: "agent", Aliases: []string{"idrac-agent"}, Means: MeansAgent}, {Name: "no-inspect"}}
+	h.Implementations["inspect"] = []Implementation{{Name: "agent", Aliases: []string{"irmc-agent"}, Means: MeansAgent}, {Name: "no-inspect"}}
 	RegisterHardware(h)
-	require.Equal(t, []string{"agent", "idrac-agent", "no-inspect"}, h.Supports()["inspect"])
+	require.Equal(t, []string{"agent", "irmc-agent", "no-inspect"}, h.Supports()["inspect"])
 
-	all, err := h.Resolve(map[string]string{"inspect": "idrac-agent"}, h.Supports())
+	all, err := h.Resolve(map[string]string{"inspect": "irmc-agent"}, h.Supports())
 	require.NoError(t, err)
-	require.Equal(t, "idrac-agent", all["inspect"], "a node keeps the name that it was given")
-	for _, name := range []string{"agent", "idrac-agent"} {
-		require.True(t, UsesAgent(&Node{Driver: "idrac", Interfaces: map[string]string{"inspect": name}}, KindInspect))
+	require.Equal(t, "irmc-agent", all["inspect"], "a node keeps the name that it was given")
+	for _, name := range []string{"agent", "irmc-agent"} {
+		require.True(t, UsesAgent(&Node{Driver: "irmc", Interfaces: map[string]string{"inspect": name}}, KindInspect))
 	}
-	require.False(t, UsesAgent(&Node{Driver: "idrac", Interfaces: map[string]string{"inspect": "agents"}}, KindInspect))
+	require.False(t, UsesAgent(&Node{Driver: "irmc", Interfaces: map[string]string{"inspect": "agents"}}, KindInspect))
 }

@@ -9,6 +9,7 @@ import (
 // triggers are all triggers of the schema, and why each is one. What happens is decided in Go, and a trigger is for what must follow
 // whichever statement writes the table.
 var triggers = map[string]string{
+	"ports.forget_discovery":        "ports come from people, inspections and files, and each makes the server known",
 	"nodes.node_need_made":          "the need of a node follows from its driver, group and interfaces",
 	"nodes.node_need_changed":       "the same",
 	"nodes.node_maintained_made":    "the database's clock says since when a node is in maintenance",

@@ -173,7 +173,7 @@ func TestADeployThatCouldNotSucceedIsRefusedAndChangesNothing(t *testing.T) {
 		"an MD5 of no length":      {map[string]any{"image_source": source, "image_os_hash_algo": "md5", "image_os_hash_value": "abc"}, "is MD5, which is refused"},
 		"half a digest":            {map[string]any{"image_source": source, "image_os_hash_algo": "sha256", "image_os_hash_value": zeros[1:]}, "is no digest"},
 		"a digest of another kind": {map[string]any{"image_source": source, "image_os_hash_algo": "sha512", "image_os_hash_value": zeros}, "has the length of a sha256 digest"},
-		"an image on the agent":    {map[string]any{"image_source": "file:///etc/passwd", "image_checksum": zeros}, "only http and https are supported"},
+		"an image on the agent":    {map[string]any{"image_source": "file:///images/../etc/passwd", "image_checksum": zeros}, "want a file as file:///FOLDER/NAME, without .. in it"},
 		"traits it does not have":  {map[string]any{"image_source": source, "image_checksum": zeros, "traits": []any{"CUSTOM_GOLD"}}, "missing traits CUSTOM_GOLD"},
 	} {
 		t.Run(name, func(t *testing.T) {
