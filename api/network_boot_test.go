@@ -118,7 +118,7 @@ func TestAServerBootsByNetworkWhileAnOperationBootsIt(t *testing.T) {
 	require.Equal(t, http.StatusNotFound, status)
 }
 
-// Where servers are discovered, one that nobody knows boots the agent until its inventory is there. Then its boots are left alone.
+// Where servers are discovered, one that is not enrolled boots the agent until its inventory is there. Then its boots are left alone.
 func TestAnUnknownServerBootsTheAgentOnce(t *testing.T) {
 	t.Parallel()
 	ramdisk, err := api.OpenRamdisk(api.RamdiskFiles{Image: mediumtest.Image(t, ""), Others: bootimage.Config{Dir: t.TempDir(), Limit: 1 << 30}})

@@ -149,7 +149,7 @@ type Config struct {
 	// makes none.
 	Boot    node.BootSites
 	Ramdisk *Ramdisk
-	// Discovery lets servers that no node stands for boot the agent once, by network, and keeps what it finds on them.
+	// Discovery lets servers that are not enrolled boot the agent once, by network, and keeps what it finds on them.
 	Discovery bool
 	// ImageCache has the images that are served to agents; nil = none are.
 	ImageCache *imagecache.Cache
@@ -224,7 +224,7 @@ func (c Config) validate() error {
 	return errors.Join(errs...)
 }
 
-// discoveries is what servers boot that no node stands for; nil = nothing.
+// discoveries is what servers boot that are not enrolled; nil = nothing.
 func (c Config) discoveries() *node.Medium {
 	if !c.Discovery {
 		return nil

@@ -70,29 +70,17 @@ type virtualMediaBoot struct{}
 
 // prepareRamdisk sets media and override and reads them back.
 func (virtualMediaBoot) prepareRamdisk(ctx context.Context, t *task, step *node.Step) (bool, error) {
-	media, device, err := t.mediaAndDevice(ctx)
+	media, err := t.virtualMedia(ctx)
 	if err != nil {
 		return false, err
 	}
-	ramdisk, err := t.ramdisk()
-	if err != nil {
-		return false, err
-	}
-	if on, err := t.isOn(ctx); err != nil || on {
+	device, ramdisk, on, err := t.toBoot(ctx, node.UndoEjectMedia, node.UndoClearBoot)
+	if err != nil || on {
 		return on, err
 	}
-	t.addUndo(node.UndoEjectMedia, node.UndoClearBoot)
-	if err := t.save(ctx); err != nil {
-		return false, err
-	}
-	iso, err := t.beginBoot(ctx, ramdisk)
+	iso, err := t.bootImage(ctx, ramdisk)
 	if err != nil {
 		return false, err
-	}
-	if ramdisk.Files != (node.Files{}) {
-		if err := t.awaitMedium(ctx, iso); err != nil {
-			return false, err
-		}
 	}
 	if err := t.setMedia(ctx, step, media, iso); err != nil {
 		return false, err
@@ -121,6 +109,33 @@ func (virtualMediaBoot) giveUpRamdisk(ctx context.Context, t *task) {
 	if device, err := t.bootDevice(ctx); err == nil && t.setBoot(ctx, device, bmc.Boot{Device: bmc.DeviceNone}) == nil {
 		t.undone(node.UndoClearBoot)
 	}
+}
+
+// toBoot returns what boots the node's ramdisk, and records before anything is set what would have to be undone. on means that the server
+// is on.
+func (t *task) toBoot(ctx context.Context, undo ...node.Undo) (device bmc.BootDevice, ramdisk node.Ramdisk, on bool, err error) {
+	if device, err = t.bootDevice(ctx); err != nil {
+		return nil, node.Ramdisk{}, false, err
+	}
+	if ramdisk, err = t.ramdisk(); err != nil {
+		return nil, node.Ramdisk{}, false, err
+	}
+	if on, err = t.isOn(ctx); err != nil || on {
+		return nil, node.Ramdisk{}, on, err
+	}
+	t.addUndo(undo...)
+	return device, ramdisk, false, t.save(ctx)
+}
+
+// bootImage lets the agent be looked up from now on, and returns the URL of its ISO when that can be read.
+func (t *task) bootImage(ctx context.Context, r node.Ramdisk) (iso string, err error) {
+	if iso, err = t.beginBoot(ctx, r); err != nil {
+		return "", err
+	}
+	if r.Files != (node.Files{}) {
+		err = t.awaitMedium(ctx, iso)
+	}
+	return iso, err
 }
 
 // isOn reports whether the server is not off, so that what is set might apply to another boot.

@@ -14,20 +14,9 @@ type networkBoot struct{ device bmc.Device }
 
 // prepareRamdisk lets the server load its files, sets the override and reads it back.
 func (n networkBoot) prepareRamdisk(ctx context.Context, t *task, _ *node.Step) (bool, error) {
-	device, err := t.bootDevice(ctx)
-	if err != nil {
-		return false, err
-	}
-	ramdisk, err := t.ramdisk()
-	if err != nil {
-		return false, err
-	}
-	if on, err := t.isOn(ctx); err != nil || on {
+	device, ramdisk, on, err := t.toBoot(ctx, node.UndoClearBoot)
+	if err != nil || on {
 		return on, err
-	}
-	t.addUndo(node.UndoClearBoot)
-	if err := t.save(ctx); err != nil {
-		return false, err
 	}
 	m := t.medium(ramdisk)
 	m.Network, m.HTTP, m.NetworkData = true, n.device == bmc.DeviceUEFIHTTP, nil // who boots by network has an address by DHCP
@@ -57,29 +46,13 @@ type imageBoot struct{ networkBoot }
 
 // prepareRamdisk sets the override and reads it back.
 func (i imageBoot) prepareRamdisk(ctx context.Context, t *task, _ *node.Step) (bool, error) {
-	device, err := t.bootDevice(ctx)
-	if err != nil {
-		return false, err
-	}
-	ramdisk, err := t.ramdisk()
-	if err != nil {
-		return false, err
-	}
-	if on, err := t.isOn(ctx); err != nil || on {
+	device, ramdisk, on, err := t.toBoot(ctx, node.UndoClearBoot)
+	if err != nil || on {
 		return on, err
 	}
-	t.addUndo(node.UndoClearBoot)
-	if err := t.save(ctx); err != nil {
-		return false, err
-	}
-	iso, err := t.beginBoot(ctx, ramdisk)
+	iso, err := t.bootImage(ctx, ramdisk)
 	if err != nil {
 		return false, err
-	}
-	if ramdisk.Files != (node.Files{}) {
-		if err := t.awaitMedium(ctx, iso); err != nil {
-			return false, err
-		}
 	}
 	return false, t.setBoot(ctx, device, bmc.Boot{Device: i.device, URI: iso})
 }

@@ -27,7 +27,7 @@ type Store interface {
 	Medium(ctx context.Context, keyHash []byte) (node.ServedMedium, error)
 	// NetworkMedium returns what the server with a MAC loads; fault.NotFound if none boots by network now.
 	NetworkMedium(ctx context.Context, mac string) (node.NetworkMedium, error)
-	// Discoverable reports whether nobody knows the server with a MAC.
+	// Discoverable reports whether the server with a MAC is neither enrolled nor discovered yet.
 	Discoverable(ctx context.Context, mac string) (bool, error)
 	// MediumRead adds to what was read of it.
 	MediumRead(ctx context.Context, keyHash []byte, bytes int64) error
@@ -102,11 +102,11 @@ func (r *Ramdisk) imageOf(ctx context.Context, m node.Medium, within time.Durati
 type Server struct {
 	store   Store
 	ramdisk *Ramdisk     // nil = it has none
-	unknown *node.Medium // what servers boot by network that no node stands for; nil = nothing
+	unknown *node.Medium // what servers boot by network that are not enrolled; nil = nothing
 	reads   reads
 }
 
-// New makes a Server. ramdisk may be nil: then there are no media. unknown is what servers boot by network that no node stands for; nil =
+// New makes a Server. ramdisk may be nil: then there are no media. unknown is what servers boot by network that are not enrolled; nil =
 // nothing.
 func New(s Store, ramdisk *Ramdisk, unknown *node.Medium) *Server {
 	return &Server{store: s, ramdisk: ramdisk, unknown: unknown, reads: reads{store: s, pending: map[string]*read{}}}

@@ -61,7 +61,7 @@ func (s *Server) getNetworkFile(c *gin.Context) (int, any, error) {
 	return s.networkFile(c, m, name)
 }
 
-// networkMedium returns what the server with a MAC loads: that of its node or, if no node stands for it, the agent that discovers it.
+// networkMedium returns what the server with a MAC loads: that of its node or, if the server is not enrolled, the agent that discovers it.
 func (s *Server) networkMedium(ctx context.Context, mac string) (node.NetworkMedium, error) {
 	m, err := s.store.NetworkMedium(ctx, mac)
 	if !fault.Is(err, fault.NotFound) || s.unknown == nil {
@@ -80,7 +80,7 @@ func (s *Server) networkMedium(ctx context.Context, mac string) (node.NetworkMed
 func (s *Server) networkFile(c *gin.Context, m node.NetworkMedium, name string) (int, any, error) {
 	log := httpd.Logger(c)
 	sent := func(n int64) { s.reads.add(m.KeyHash, n, log) }
-	if m.Node == "" { // nobody asks how much it has read
+	if m.Node == "" { // no node has a row for what it has read
 		sent = nil
 	}
 	within := answerWithin

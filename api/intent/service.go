@@ -34,7 +34,7 @@ type Config struct {
 	DedicatedNodes  bool
 	AutomaticLessee bool
 	OnFailure       node.OnFailure
-	Discovery       bool // whether servers are kept that no node stands for
+	Discovery       bool // whether servers are kept that are not enrolled
 	Images          image.Policy
 	Boot            node.BootSites // where servers boot the agent from CDs that Temper makes
 	// ProbeImage fetches what can be checked of an image, and returns how many bytes it needs on a disk (0 = not

@@ -276,7 +276,7 @@ type RecordStore interface {
 	Hardware(ctx context.Context, ident string) (*inventory.Comparison, error)
 }
 
-// DiscoveryStore keeps servers that no node stands for.
+// DiscoveryStore keeps servers that are not enrolled.
 type DiscoveryStore interface {
 	Discoveries(ctx context.Context, after string, limit int) ([]node.Discovery, error)
 	Discovery(ctx context.Context, uuid string) (node.Discovery, error)

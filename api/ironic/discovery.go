@@ -16,10 +16,10 @@ import (
 	"go.temper.dev/temper/internal/rootdevice"
 )
 
-// discover keeps what an agent found on a server that no node stands for. The agent gets no uuid, as there is none: it goes on asking.
+// discover keeps what an agent found on a server that is not enrolled. The agent gets no uuid, as there is none: it goes on asking.
 func (s *Server) discover(c *gin.Context, found agent.Inspection, macs []string) error {
 	if len(found.RawInventory) > node.MaxDiscoveryInventory {
-		return fault.New(fault.TooLarge, "The inventory of a server that no node stands for can have %d bytes.", node.MaxDiscoveryInventory)
+		return fault.New(fault.TooLarge, "The inventory of a server that is not enrolled can have %d bytes.", node.MaxDiscoveryInventory)
 	}
 	inventory, _, err := inspectionData(found)
 	if err != nil {

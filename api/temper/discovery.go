@@ -22,7 +22,7 @@ func showDiscovery(d *node.Discovery) any {
 	}
 }
 
-// listDiscoveries answers GET /temper/v1/discoveries: servers that no node stands for, in the order in which they were found.
+// listDiscoveries answers GET /temper/v1/discoveries: servers that are not enrolled, in the order in which they were found.
 func (s *Server) listDiscoveries(c *gin.Context) (int, any, error) {
 	q := format.ReadQuery(c, "limit", "marker")
 	p := q.PageByUUID(s.MaxLimit, format.Unsortable)

@@ -11,8 +11,8 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// What an agent finds on a server that no node stands for is kept and shown, and nothing else is.
-func TestServersThatNoNodeStandsFor(t *testing.T) {
+// What an agent finds on a server that is not enrolled is kept and shown, and nothing else is.
+func TestServersThatAreNotEnrolled(t *testing.T) {
 	t.Parallel()
 	b := apitest.New(t, func(c *api.Config) { c.Discovery = true })
 	b.WithConductors()
@@ -40,7 +40,7 @@ func TestServersThatNoNodeStandsFor(t *testing.T) {
 	at := "/temper/v1/discoveries/" + found["uuid"].(string)
 	require.Equal(t, inventory(unknown, "S1")["inventory"], b.Get(at).Is(200)["inventory"])
 
-	// Nobody changes afterwards what somebody may have looked at.
+	// The first inventory counts: a person may have looked at it.
 	post(inventory(unknown, "S9")).Is(202)
 	require.Equal(t, "S1", b.Get(at).Is(200)["serial"])
 

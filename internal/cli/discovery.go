@@ -28,8 +28,8 @@ func newDiscoveryCommand() *cobra.Command {
 func newDiscoveryList(s *session) *cobra.Command {
 	limit := 0
 	c := &cobra.Command{
-		Use: "list", Short: "List servers that no node stands for", Args: cobra.NoArgs, Example: "  temper discovery list",
-		Long: `List servers that no node stands for. With the setting discovery of temper boot such a server boots the ramdisk once, by network, and
+		Use: "list", Short: "List servers that are not enrolled", Args: cobra.NoArgs, Example: "  temper discovery list",
+		Long: `List servers that are not enrolled. With the setting discovery of temper boot such a server boots the ramdisk once, by network, and
 is listed here with what the agent found. Its next boots are left alone, until it is accepted or deleted here.`,
 	}
 	c.Flags().IntVar(&limit, "limit", 0, "list at most so many")
@@ -63,7 +63,7 @@ func firstMAC(d *client.Discovery) string {
 
 func newDiscoveryShow(s *session) *cobra.Command {
 	return &cobra.Command{
-		Use: "show DISCOVERY", Short: "Show a server that no node stands for, with its inventory", Args: cobra.ExactArgs(1),
+		Use: "show DISCOVERY", Short: "Show a server that is not enrolled, with its inventory", Args: cobra.ExactArgs(1),
 		Example: "  temper discovery show 6f9d9f3a-50a1-4f62-8f3a-1f6b2a4b7c11", ValidArgsFunction: s.completeDiscoveries(1),
 		RunE: s.run(func(ctx context.Context, args []string) error {
 			d, err := s.Discovery(ctx, args[0])
@@ -77,8 +77,8 @@ func newDiscoveryShow(s *session) *cobra.Command {
 
 func newDiscoveryDelete(s *session) *cobra.Command {
 	return &cobra.Command{
-		Use: "delete DISCOVERY...", Short: "Forget servers that no node stands for", Args: cobra.MinimumNArgs(1),
-		Long:    "Forget servers that no node stands for. When one of them boots again, it boots the ramdisk and is found anew.",
+		Use: "delete DISCOVERY...", Short: "Forget servers that are not enrolled", Args: cobra.MinimumNArgs(1),
+		Long:    "Forget servers that are not enrolled. When one of them boots again, it boots the ramdisk and is found anew.",
 		Example: "  temper discovery delete 6f9d9f3a-50a1-4f62-8f3a-1f6b2a4b7c11", ValidArgsFunction: s.completeDiscoveries(0),
 		RunE: s.run(func(ctx context.Context, args []string) error {
 			return s.report(args, forEach(ctx, args, defaultParallel, "", func(ctx context.Context, uuid string) (string, error) {

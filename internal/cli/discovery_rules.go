@@ -96,7 +96,7 @@ func (r discoveryRule) matches(d *client.Discovery) bool {
 // comparable returns a pattern or a value as they are compared: without upper case, and without the slash, which * would not match.
 func comparable(s string) string { return strings.ReplaceAll(strings.ToLower(s), "/", "\x01") }
 
-// nodeFor returns the node that stands for a server: the fields that were given, in which {serial}, {bmc_address}, {mac}, {manufacturer}
+// nodeFor returns the node for a server: the fields that were given, in which {serial}, {bmc_address}, {mac}, {manufacturer}
 // and {product} stand for what was found, with the server's ports and, unless they were given, the properties that schedulers read.
 func nodeFor(d *client.Discovery, given map[string]any) (n fileNode, err error) {
 	found := map[string]string{

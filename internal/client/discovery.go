@@ -8,7 +8,7 @@ import (
 	"go.temper.dev/temper/internal/jsonvalue"
 )
 
-// Discovery is a server that no node stands for.
+// Discovery is a server that is not enrolled.
 type Discovery struct {
 	document
 	UUID         string     `json:"uuid"`
@@ -35,7 +35,7 @@ func (d *Discovery) UnmarshalJSON(raw []byte) error {
 
 const discoveriesPath = "/temper/v1/discoveries"
 
-// Discoveries lists up to limit servers that no node stands for (0 = DefaultLimit), without their inventories.
+// Discoveries lists up to limit servers that are not enrolled (0 = DefaultLimit), without their inventories.
 func (c *Client) Discoveries(ctx context.Context, limit int) (List[Discovery], error) {
 	return pages[Discovery](ctx, c, discoveriesPath, nil, "discoveries", limit)
 }

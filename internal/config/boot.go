@@ -94,7 +94,7 @@ type Agents struct {
 	Media     string   `key:"media_listen" help:"address of a listener that serves these CDs only, without TLS, for BMCs that take no https; empty is none"`
 	Public    bool     `key:"agents_on_listen" default:"false" help:"whether listen serves agents and CDs although agent_listen does"`
 	Networks  []string `key:"agent_networks" help:"networks from which agents may call; empty is all"`
-	Discovery bool     `key:"discovery" default:"false" help:"whether a server that no node stands for boots the ramdisk once, by network, and is listed with its inventory until somebody accepts it (temper discovery); its firmware must boot by network"`
+	Discovery bool     `key:"discovery" default:"false" help:"whether a server that is not enrolled boots the ramdisk once, by network, and is listed with its inventory until somebody accepts it (temper discovery); its firmware must boot by network"`
 	Cache     string   `key:"ramdisk_cache" help:"folder for the CDs of deploy_kernel and deploy_ramdisk, of this process alone; empty is one in the user's cache"`
 	CacheGiB  int      `key:"ramdisk_cache_gib" default:"4" help:"how many GiB of them are kept"`
 	IPXE      string   `key:"ipxe_dir" default:"/usr/lib/ipxe" help:"folder with undionly.kpxe and snponly.efi, which firmware loads that boots by network, as in Debian's package ipxe"`

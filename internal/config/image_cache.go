@@ -9,7 +9,7 @@ import (
 type ImageCache struct {
 	Dir       string        `key:"image_cache" help:"folder for images that are served to agents, of this process alone; empty is one in the user's cache"`
 	GiB       int           `key:"image_cache_gib" default:"40" help:"how many GiB of images are kept; those that were not used for longest go"`
-	Age       time.Duration `key:"image_cache_age" default:"168h" help:"how long an image is kept that nobody uses"`
+	Age       time.Duration `key:"image_cache_age" default:"168h" help:"how long an image is kept that no agent reads"`
 	ForceRaw  bool          `key:"force_raw_images" default:"false" help:"whether a qcow2 image is served as the raw disk in it, for agents that have no memory for the file, as the ironic-python-agent; zeros cross the network then, too"`
 	Folders   []string      `key:"image_folders" help:"folders of this machine from which image_source may name images as file:///FOLDER/NAME; empty is none"`
 	CloudFile string        `key:"clouds_file" help:"clouds.yaml with the credentials for images of Glance, which image_source names by their ids; empty is none"`

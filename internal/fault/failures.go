@@ -202,7 +202,7 @@ var ofFailures = []CodeRow{
 	},
 	{
 		Code: ImageCacheFull, Can: []Do{SetImage}, Kind: Refused, Cause: true, Meaning: "Temper has no room for the image that it is to serve to the agent.",
-		Advise: "Raise image_cache_gib of temper boot, or make room on the disk of image_cache. Images that nobody uses go by themselves.", Then: thenRetry,
+		Advise: "Raise image_cache_gib of temper boot, or make room on the disk of image_cache. Images that no agent reads are removed by themselves.", Then: thenRetry,
 		Fields: []string{"instance_info/image_source"},
 	},
 	{

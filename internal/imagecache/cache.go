@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"io/fs"
 	"os"
 	"strings"
 	"sync"
@@ -24,7 +25,7 @@ import (
 type Config struct {
 	Dir     string        // folder of this process alone; images that an earlier one left there are used
 	Limit   int64         // most bytes of all images
-	Age     time.Duration // how long an image is kept that nobody uses
+	Age     time.Duration // how long an image is kept that no agent reads
 	Policy  image.Policy
 	Raw     bool     // qcow2 images are served as the raw disks that are in them
 	Folders []string // from which images may be read by file://
@@ -193,13 +194,16 @@ func (c *Cache) entry(i image.Info) *entry {
 // open opens an image for one reader.
 func (c *Cache) open(e *entry) (*Image, error) {
 	f, err := os.Open(c.whole(e.key, e.sha256))
-	if err != nil {
+	if errors.Is(err, fs.ErrNotExist) { // a person removed it: the next request has it fetched again
 		c.mu.Lock()
-		if c.images[e.key] == e { // somebody removed the file: the next one who asks has it fetched again
+		if c.images[e.key] == e {
 			delete(c.images, e.key)
 		}
 		c.mu.Unlock()
 		return nil, fault.New(fault.Unavailable, "the image has to be fetched again")
+	}
+	if err != nil {
+		return nil, err
 	}
 	about, err := f.Stat()
 	if err != nil {

@@ -150,7 +150,7 @@ func TestASlowSourceStallsNobodyElse(t *testing.T) {
 	require.Eventually(t, func() bool { return strings.Contains(waiting().Error(), "320 B of 1 kB") }, patience, time.Millisecond)
 }
 
-// A download for which nobody waits any more ends, and goes on when somebody asks again.
+// A download for which no conductor waits any more ends, and goes on with the next request.
 func TestADownloadThatNobodyWantsEnds(t *testing.T) {
 	content, released := bytesOf(1<<20), make(chan struct{})
 	o := serves(t, func(w http.ResponseWriter, r *http.Request) {

@@ -29,14 +29,14 @@ const (
 	stallLimit = time.Minute
 	// fetchTries is how often a download is tried from where it stopped, if not even a byte arrives in between.
 	fetchTries = 5
-	// abandonedAfter is how long nobody asks for an image until its download ends. Conductors that wait ask every two seconds.
+	// abandonedAfter is how long after the last request for an image its download ends. Conductors that wait ask every two seconds.
 	abandonedAfter = 5 * time.Minute
 	// recountEvery is after how many bytes of a download of unknown length the room is looked at again.
 	recountEvery = 64 << 20
 )
 
-// errAbandoned ends a download for which nobody waits any more.
-var errAbandoned = fault.New(fault.Unavailable, "nobody has asked for the image for %s", abandonedAfter)
+// errAbandoned ends a download for which no conductor waits any more.
+var errAbandoned = fault.New(fault.Unavailable, "the download ended, because no conductor and no agent has asked for the image for five minutes")
 
 var errStalled = errors.New("it sent nothing for a minute")
 
@@ -133,9 +133,11 @@ func (d *download) begin() (err error) {
 	if d.file, err = os.OpenFile(d.part(d.entry.key), os.O_RDWR|os.O_CREATE, 0o600); err != nil {
 		return err
 	}
-	d.at, err = io.Copy(d.all(), d.file)
+	if d.at, err = io.Copy(d.all(), d.file); err != nil {
+		return errors.Join(err, d.file.Close())
+	}
 	d.resumed = d.at > 0
-	return err
+	return nil
 }
 
 // all are the digests as a writer.

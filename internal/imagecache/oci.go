@@ -32,6 +32,9 @@ const architecture = "amd64"
 // Ironic reads it.
 const diskType = "disktype"
 
+// fileName is the annotation of a layer that is a file (OCI image specification, annotations).
+const fileName = "org.opencontainers.image.title"
+
 // diskFormats are the values of diskType that servers can boot, the best first.
 var diskFormats = []string{agent.FormatRaw, agent.FormatQCOW2}
 
@@ -72,7 +75,8 @@ func (r artifacts) layer(ctx context.Context, i image.Info) (layer v1.Descriptor
 	if len(m.Layers) != 1 {
 		return v1.Descriptor{}, "", fault.Coded(fault.ImageInvalid, "the artifact has %d layers, and only one with a disk image in it can be deployed", len(m.Layers))
 	}
-	if layer = m.Layers[0]; strings.Contains(string(layer.MediaType), ".tar") {
+	// A file that oras pushes without a media type is called a tar, too, but has a name.
+	if layer = m.Layers[0]; strings.Contains(string(layer.MediaType), ".tar") && layer.Annotations[fileName] == "" {
 		return v1.Descriptor{}, "", fault.Coded(fault.ImageInvalid, "the artifact is a container's image (%s), and not that of a disk", layer.MediaType)
 	}
 	return layer, format, nil

@@ -140,7 +140,14 @@ func TestAnArtifactThatIsNoDisk(t *testing.T) {
 		require.ErrorContains(t, err, words)
 		require.Equal(t, fault.ImageInvalid, fault.CodeOf(err))
 	}
-	_, err := read(t, c, imageAt(t, push("x", artifact(t, rawDisk, bytesOf(16)))+"-none", nil))
+	named, err := mutate.Append(empty.Image, mutate.Addendum{
+		Layer: static.NewLayer(bytesOf(64), types.OCIUncompressedLayer), Annotations: map[string]string{fileName: "disk.raw"},
+	})
+	require.NoError(t, err)
+	got, err := read(t, c, imageAt(t, push("named", named), nil))
+	require.NoError(t, err, "oras pushes files so")
+	require.Equal(t, bytesOf(64), got)
+	_, err = read(t, c, imageAt(t, push("x", artifact(t, rawDisk, bytesOf(16)))+"-none", nil))
 	require.ErrorContains(t, err, "the server answered 404")
 }
 

@@ -34,7 +34,7 @@ func (c *Cache) makeRoom(e *entry, size int64) error {
 	return nil
 }
 
-// abandoned reports whether nobody has asked for an image that is being fetched for abandonedAfter.
+// abandoned reports whether the last request for an image that is being fetched is older than abandonedAfter.
 func (c *Cache) abandoned(e *entry) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -49,8 +49,7 @@ func (c *Cache) size() (total int64) {
 	return total
 }
 
-// oldest is the image that was not used for longest, of those that nobody has used for so long; nil = there is none. The caller holds the
-// lock.
+// oldest is the image whose last use is the longest ago, if that is at least so long; nil = there is none. The caller holds the lock.
 func (c *Cache) oldest(unused time.Duration) (oldest *entry) {
 	for _, e := range c.images {
 		if e.ended() && e.readers == 0 && c.now().Sub(e.used) >= unused && (oldest == nil || e.used.Before(oldest.used)) {
@@ -73,7 +72,7 @@ func (c *Cache) drop(e *entry) error {
 	return nil
 }
 
-// sweep drops images that nobody has used for Age.
+// sweep drops images whose last use is older than Age.
 func (c *Cache) sweep() {
 	every := time.NewTicker(max(min(c.Age/10, time.Hour), time.Second))
 	defer every.Stop()

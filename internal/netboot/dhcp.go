@@ -49,7 +49,7 @@ type DHCP struct {
 	Script    string     // URL of the script with which iPXE begins
 	Pools     []Pool     // none = it is a proxy
 	Leases    Leases
-	// Unknown reports whether nobody knows the server with a MAC, so that it boots to be discovered; nil = none does.
+	// Unknown reports whether the server with a MAC is neither enrolled nor discovered yet, so that it boots to be discovered; nil = none does.
 	Unknown func(ctx context.Context, mac string) (bool, error)
 	Log     *zap.Logger
 
@@ -150,7 +150,7 @@ func (d *DHCP) Answer(ctx context.Context, m *dhcpv4.DHCPv4) (*dhcpv4.DHCPv4, er
 }
 
 // keeps reports whether a server is answered that no operation boots by network: one that renews the address that it has, such as a rescued
-// one, and one that no node stands for, where servers are discovered: its firmware and iPXE, which boot file, and then what they have
+// one, and one that is not enrolled, where servers are discovered: its firmware and iPXE, which boot file, and then what they have
 // booted, which keeps their address. Another system that runs gets no answer.
 func (d *DHCP) keeps(ctx context.Context, m *dhcpv4.DHCPv4, mac, file string) (bool, error) {
 	if len(d.Pools) > 0 && file == "" && !m.ClientIPAddr.IsUnspecified() {

@@ -46,7 +46,7 @@ func (s BootSites) Of(n *Node, driverInfo, instanceInfo map[string]any) BootSite
 	return site
 }
 
-// Discovery is what a server boots by network that no node stands for: the agent of the site without groups, which sends its inventory.
+// Discovery is what a server boots by network that is not enrolled: the agent of the site without groups, which sends its inventory.
 func (s BootSites) Discovery() Medium {
 	api := s.Default.AgentURL
 	if api == "" {

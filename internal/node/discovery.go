@@ -2,7 +2,7 @@ package node
 
 import "time"
 
-// Discovery is a server that no node stands for, as the agent found it that it booted.
+// Discovery is a server that is not enrolled, as the agent found it that it booted.
 type Discovery struct {
 	UUID                          string
 	MACs                          []string // of its network interfaces, in lower case

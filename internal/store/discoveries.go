@@ -13,15 +13,12 @@ const (
 	discoveryColumns = `d.uuid::text, d.macs, d.boot_mac, d.manufacturer, d.product, d.serial, d.bmc_address, d.arch, d.boot_mode, d.cpus, d.memory_mb, d.disk_gb,
 	d.source, d.found_at, d.last_at, d.times`
 
-	// A server of which a node has a port is known.
-	unknownServer = `NOT EXISTS (SELECT FROM ports p WHERE p.address = ANY(d.macs))`
-
 	discoveriesSQL = `
 SELECT ` + discoveryColumns + ` FROM discoveries d
- WHERE ` + unknownServer + ` AND (@after = '' OR (d.found_at, d.uuid) > (SELECT a.found_at, a.uuid FROM discoveries a WHERE a.uuid = nullif(@after, '')::uuid))
+ WHERE (@after = '' OR (d.found_at, d.uuid) > (SELECT a.found_at, a.uuid FROM discoveries a WHERE a.uuid = nullif(@after, '')::uuid))
  ORDER BY d.found_at, d.uuid LIMIT @limit`
 
-	discoverySQL = `SELECT ` + discoveryColumns + `, d.inventory FROM discoveries d WHERE d.uuid = @uuid AND ` + unknownServer
+	discoverySQL = `SELECT ` + discoveryColumns + `, d.inventory FROM discoveries d WHERE d.uuid = @uuid`
 
 	// The first inventory counts: whoever has looked at it must not get another one, which anybody could send.
 	putDiscoverySQL = `
@@ -52,13 +49,13 @@ func scanDiscovery(r pgx.Row, more ...any) (d node.Discovery, err error) {
 	}, more...)...)
 }
 
-// Discoveries returns up to limit servers that no node stands for, without their inventories, in the order in which they were found: those
+// Discoveries returns up to limit servers that are not enrolled, without their inventories, in the order in which they were found: those
 // after the one with the uuid after, or the first ones if it is "".
 func (s *Store) Discoveries(ctx context.Context, after string, limit int) ([]node.Discovery, error) {
 	return list(ctx, s, "list discoveries", discoveriesSQL, args{"after": after, "limit": limit}, func(r pgx.Row) (node.Discovery, error) { return scanDiscovery(r) })
 }
 
-// Discovery returns one of them with its inventory. The error is fault.NotFound if there is none, or a node has a port of it now.
+// Discovery returns one of them with its inventory. The error is fault.NotFound if there is none.
 func (s *Store) Discovery(ctx context.Context, uuid string) (d node.Discovery, err error) {
 	found, err := s.one(ctx, "read discovery "+words(uuid, 64), discoverySQL, args{"uuid": uuid}, func(r pgx.Row) (err error) {
 		var inventory map[string]any
@@ -73,10 +70,10 @@ func (s *Store) Discovery(ctx context.Context, uuid string) (d node.Discovery, e
 }
 
 func noDiscovery(uuid string) error {
-	return fault.New(fault.NotFound, "There is no discovery %s, or a node has a port of that server now.", words(uuid, 64))
+	return fault.New(fault.NotFound, "There is no discovery %s. Once a node has a port of a server, it is no discovery any more.", words(uuid, 64))
 }
 
-// PutDiscovery keeps what an agent found on a server that no node stands for, and returns its uuid. The error is fault.NotFound if a node
+// PutDiscovery keeps what an agent found on a server that is not enrolled, and returns its uuid. The error is fault.NotFound if a node
 // has one of its MACs, and fault.Conflict if there are node.MaxDiscoveries.
 func (s *Store) PutDiscovery(ctx context.Context, d node.Discovery) (uuid string, err error) {
 	var dict dicts
@@ -112,7 +109,7 @@ func (s *Store) DeleteDiscovery(ctx context.Context, uuid string) error {
 	return err
 }
 
-// Discoverable reports whether nobody knows the server with this MAC: no node has a port of it, and it was not found before.
+// Discoverable reports whether the server with this MAC is neither enrolled, so that a node has a port of it, nor discovered yet.
 func (s *Store) Discoverable(ctx context.Context, mac string) (yes bool, err error) {
 	_, err = s.one(ctx, "ask whether a server is known", discoverableSQL, args{"mac": mac}, func(r pgx.Row) error { return r.Scan(&yes) })
 	return yes, err

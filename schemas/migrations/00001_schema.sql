@@ -238,7 +238,7 @@ CREATE TABLE discoveries (
     times        bigint      NOT NULL DEFAULT 1,
     inventory    jsonb       NOT NULL
 );
-COMMENT ON TABLE discoveries IS 'Servers that no node stands for, as their agents found them. One whose MAC a port has is no discovery any more.';
+COMMENT ON TABLE discoveries IS 'Servers that are not enrolled, as their agents found them. One whose MAC a port has is no discovery any more.';
 CREATE INDEX discoveries_by_mac ON discoveries USING gin (macs);
 
 -- A server is known as soon as a port has one of its MACs, whoever makes that port. A node that is deleted later does not bring it back.
