@@ -9,11 +9,12 @@ import (
 	"go.temper.dev/temper/internal/config"
 	"go.temper.dev/temper/internal/image"
 	"go.temper.dev/temper/internal/imagecache"
+	"go.temper.dev/temper/internal/node"
 )
 
 // imagePolicy is which images the site accepts.
 func imagePolicy(r config.Rules, to outbound) image.Policy {
-	return image.Policy{AllowMD5: r.AllowMD5, Local: r.ImageDownload == config.ImagesFromTemper, Reach: to.image}
+	return image.Policy{AllowMD5: r.AllowMD5, Local: r.ImageDownload == node.ImageFromTemper, Reach: to.image}
 }
 
 // ownImages is the cache of images of this process.

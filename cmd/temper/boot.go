@@ -23,11 +23,12 @@ func newBootCommand() *cobra.Command {
 		long: `Serve what servers boot by network. Does it touch your DHCP? By default it does not: it answers no DHCP request, and your DHCP
 server has to lead servers to iPXE, and iPXE to http://THIS:6386/netboot/boot.ipxe (docs/dhcp.md has the lines). With --dhcp proxy it does that
 itself, beside your DHCP server; with --dhcp server it also gives out addresses of --dhcp-ranges. Either way it answers only servers that an
-operation boots by network now and, with --discovery, the firmware of those that Temper does not know.
+operation boots by network now and, with --discovery, the firmware of those that are not enrolled.
 
-It serves iPXE by TFTP, boot scripts, kernels and initrds by HTTP, the CDs for virtual media, and the agents that servers boot. Only a
-server whose node has an operation that boots it by network gets anything; every other one goes on with what its firmware has next. Run it
-in the networks of the servers, as often as you like: all that it knows is in the database.`,
+It serves iPXE by TFTP, boot scripts, kernels and initrds by HTTP, the CDs for virtual media, the agents that servers boot, and the images
+that these write. By network only servers boot whose node has an operation that boots it so and, once, with --discovery, servers that are not
+enrolled; every other one goes on with what its firmware has next. Run it in the networks of the servers, as often as you like: all that it
+has to keep is in the database.`,
 		check: func() error {
 			pools, err := netboot.ParsePools(r.DHCPRanges)
 			if err != nil {

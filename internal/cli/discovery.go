@@ -103,7 +103,7 @@ port for each MAC, and the properties that schedulers read. It begins in the sta
 In the fields {serial}, {bmc_address}, {mac}, {manufacturer} and {product} stand for what the agent found. A file of rules is
 
   rules:
-  - match: {manufacturer: "Dell*", serial: "7XK*"}
+  - match: {manufacturer: "Dell*", serial: "7XK*", bmc_address: "10.7.*"}
     node:
       name: "rack7-{serial}"
       driver: redfish

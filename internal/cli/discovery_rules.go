@@ -84,7 +84,7 @@ func (r discoveryRule) check() error {
 func (r discoveryRule) matches(d *client.Discovery) bool {
 	for name, pattern := range r.Match {
 		if !slices.ContainsFunc(matchable[name](d), func(v string) bool {
-			ok, err := path.Match(comparable(pattern), comparable(v))
+			ok, err := path.Match(folded(pattern), folded(v))
 			return v != "" && ok && err == nil
 		}) {
 			return false
@@ -93,8 +93,8 @@ func (r discoveryRule) matches(d *client.Discovery) bool {
 	return true
 }
 
-// comparable returns a pattern or a value as they are compared: without upper case, and without the slash, which * would not match.
-func comparable(s string) string { return strings.ReplaceAll(strings.ToLower(s), "/", "\x01") }
+// folded returns a pattern or a value as they are compared: without upper case, and without the slash, which * would not match.
+func folded(s string) string { return strings.ReplaceAll(strings.ToLower(s), "/", "\x01") }
 
 // nodeFor returns the node for a server: the fields that were given, in which {serial}, {bmc_address}, {mac}, {manufacturer}
 // and {product} stand for what was found, with the server's ports and, unless they were given, the properties that schedulers read.

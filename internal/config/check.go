@@ -224,7 +224,7 @@ func (c Rules) check(p *problems) {
 	if c.UnhealthyNodes != UnhealthyOffered && c.UnhealthyNodes != UnhealthyWithheld {
 		p.refuse("unhealthy_nodes", "want offered or withheld")
 	}
-	if c.ImageDownload != ImagesFromSource && c.ImageDownload != ImagesFromTemper {
+	if c.ImageDownload != node.ImageFromSource && c.ImageDownload != node.ImageFromTemper {
 		p.refuse("image_download_source", "want http or local")
 	}
 }

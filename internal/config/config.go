@@ -145,12 +145,6 @@ func (l Limits) Numbers() (map[string]int, error) {
 	return out, nil
 }
 
-// Values of the setting image_download_source.
-const (
-	ImagesFromSource = "http"
-	ImagesFromTemper = "local"
-)
-
 // Rules are what the site allows, and its defaults for settings of nodes.
 type Rules struct {
 	AutomatedClean  bool   `key:"automated_clean" default:"true" help:"whether nodes are cleaned before they become available"`

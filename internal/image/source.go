@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/node"
 )
 
 // Scheme says how an image is fetched.
@@ -21,12 +22,6 @@ const (
 	File   Scheme = "file"   // a file of the machine of temper boot, in a folder that its settings allow
 	OCI    Scheme = "oci"    // an artifact in a registry, as oci://HOST/NAME:TAG or oci://HOST/NAME@sha256:DIGEST
 	Glance Scheme = "glance" // an image of OpenStack, as glance://ID or the id alone
-)
-
-// Values of image_download_source, as in Ironic.
-const (
-	fromSource = "http"  // the agent fetches the image from image_source
-	fromTemper = "local" // the agent fetches it from Temper, which fetches it once
 )
 
 // Scheme returns how the image is fetched.
@@ -94,12 +89,12 @@ func (i *Info) chooseWay(instance, driver map[string]any, p Policy) error {
 	}
 	byAgent := i.FetchedByAgents()
 	switch {
-	case way != "" && way != fromSource && way != fromTemper:
+	case way != "" && way != node.ImageFromSource && way != node.ImageFromTemper:
 		return i.invalid("image_download_source %q is not supported: want http, to have the agent fetch the image from image_source, or local, to have temper boot fetch it", way)
-	case way == fromSource && !byAgent:
+	case way == node.ImageFromSource && !byAgent:
 		return i.invalid("image_download_source is http, but agents can't fetch images from %s: remove it, or set it to local", i.Scheme())
 	}
-	i.Local = !byAgent || way == fromTemper || way == "" && p.Local
+	i.Local = !byAgent || way == node.ImageFromTemper || way == "" && p.Local
 	return nil
 }
 
