@@ -10,6 +10,7 @@ import (
 	"go.temper.dev/temper/api/format"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/image"
+	"go.temper.dev/temper/internal/mask"
 	"go.temper.dev/temper/internal/medium"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/internal/plan"
@@ -73,17 +74,27 @@ func (s *Service) CheckPorts(ctx context.Context, n *node.Node) error {
 	return err
 }
 
-// BootURLs returns below which URL n's BMC will fetch the CD that Temper makes, and where the agent on it calls; "" = it makes none.
-// They follow from the settings of this process, which conductors have, too.
-func (s *Service) BootURLs(n *node.Node) (media, agent string) {
-	if !n.BootsFromImage() {
-		return "", ""
+// HowItBoots says for people from where n's server will boot its agent, where the agent calls, and who else could read what it boots; "" =
+// the node names what it boots. It follows from the settings of this process, which conductors have, too.
+func (s *Service) HowItBoots(n *node.Node) string {
+	if !n.BootsFromImage() && !n.BootsByNetwork() {
+		return ""
 	}
 	ramdisk, err := s.Boot.Ramdisk(n, node.DeployFamily, n.DriverInfo, n.InstanceInfo)
 	if err != nil || ramdisk.ISO != "" {
-		return "", ""
+		return ""
 	}
-	return strings.TrimRight(ramdisk.Site.MediaURL, "/") + medium.PathPrefix, ramdisk.Site.AgentURL
+	agent := mask.URLs(ramdisk.Site.AgentURL)
+	if n.BootsByNetwork() {
+		return fmt.Sprintf("The server will load its agent by network, by the MAC addresses of its ports, and the agent will call %s. "+
+			"No token goes this way: whoever claims such an address loads the same files, and the first agent that calls gets the token", agent)
+	}
+	media := strings.TrimRight(ramdisk.Site.MediaURL, "/") + medium.PathPrefix
+	who := "The BMC"
+	if n.Implementation("boot").Boot == node.BootHTTPImage {
+		who = "The server's UEFI"
+	}
+	return fmt.Sprintf("%s will fetch a CD below %s, and the agent on it will call %s", who, mask.URLs(media), agent)
 }
 
 // checkMedium checks that what n says has room on the CD that Temper makes or on a command line, and goes through boot loaders.

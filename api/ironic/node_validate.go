@@ -2,7 +2,6 @@ package ironic
 
 import (
 	"errors"
-	"fmt"
 	"net/http"
 
 	"github.com/gin-gonic/gin"
@@ -10,7 +9,6 @@ import (
 	"go.temper.dev/temper/api/format"
 	"go.temper.dev/temper/api/intent"
 	"go.temper.dev/temper/internal/fault"
-	"go.temper.dev/temper/internal/mask"
 )
 
 // getValidate answers GET /v1/nodes/X/validate: every interface, and why it
@@ -49,8 +47,8 @@ func (s *Server) getValidate(c *gin.Context) (int, any, error) {
 		if err != nil {
 			verdict = map[string]any{"result": false, "reason": err.Error(), "code": intent.ValidationCode(err)}
 		}
-		if media, agent := s.BootURLs(n); err == nil && i.name == "boot" && media != "" {
-			verdict["reason"] = fmt.Sprintf("The BMC will fetch a CD below %s, and the agent on it will call %s", mask.URLs(media), mask.URLs(agent))
+		if how := s.HowItBoots(n); err == nil && i.name == "boot" && how != "" {
+			verdict["reason"] = how
 		}
 		out[i.name] = verdict
 	}

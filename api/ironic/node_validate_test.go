@@ -92,5 +92,6 @@ func TestANodeThatBootsByNetworkNeedsAPort(t *testing.T) {
 	require.Equal(t, false, boot()["result"])
 	require.Contains(t, boot()["reason"], "does not have any port associated with it")
 	b.Post("/v1/ports", map[string]any{"node_uuid": uuid, "address": apitest.MAC}).Is(201)
-	require.Equal(t, map[string]any{"result": true}, boot())
+	require.Equal(t, true, boot()["result"])
+	require.Contains(t, boot()["reason"], "the agent will call http://10.0.0.5:6386. No token goes this way")
 }
