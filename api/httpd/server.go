@@ -13,7 +13,7 @@ import (
 	"go.uber.org/zap"
 
 	"go.temper.dev/temper/api/format"
-	"go.temper.dev/temper/internal/basicauth"
+	"go.temper.dev/temper/internal/access"
 )
 
 func init() { gin.SetMode(gin.ReleaseMode) }
@@ -49,6 +49,9 @@ type Config struct {
 	// CurrentURL returns the URL of today for one with a path of an older API, and any other URL unchanged (the same
 	// pointer). Default: nothing has moved.
 	CurrentURL func(*url.URL) *url.URL
+	// Subjects are what the parameters of paths name, by the name of the parameter. Each of a route whose rule depends on what
+	// the request is about must be there.
+	Subjects map[string]Subject
 	// NotFound answers a path without a route.
 	NotFound Handler
 }
@@ -90,7 +93,8 @@ func (c Config) hosts() []string {
 // Server answers requests by its routes. It is safe for concurrent use.
 type Server struct {
 	Config
-	auth    *basicauth.Authenticator // nil: everybody may
+	logins  []access.Authenticator // none: everybody may do everything
+	assign  func(*access.Identity)
 	metrics *metrics
 	bodies  *format.Budgets
 	table   []Route
@@ -104,7 +108,7 @@ type Server struct {
 // New makes a Server for a table of routes.
 func New(c Config, table []Route) (*Server, error) {
 	c = c.withDefaults()
-	auth, err := newAuthenticator(c.Auth, c.Now, c.Log)
+	logins, err := c.Auth.authenticators(c.Now, c.Log)
 	if err != nil {
 		return nil, err
 	}
@@ -117,8 +121,14 @@ func New(c Config, table []Route) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{
-		Config: c, auth: auth, metrics: m, bodies: bodies,
+		Config: c, logins: logins, assign: c.Auth.Assign, metrics: m, bodies: bodies,
 		table: table, byRoute: map[string]Route{},
+	}
+	if s.assign == nil {
+		s.assign = administrators
+	}
+	if err := s.checkRules(); err != nil {
+		return nil, err
 	}
 	s.stopping, s.endStreams = context.WithCancel(context.Background())
 	s.engine = s.routes()
@@ -146,7 +156,7 @@ func (s *Server) routes() *gin.Engine {
 	if err := e.SetTrustedProxies(nil); err != nil {
 		panic(err) // nil is always valid
 	}
-	e.Use(s.identified, s.observed, s.recovered, s.bounded, s.admitted, s.bodies.Hold, s.versioned, s.authenticated)
+	e.Use(s.identified, s.observed, s.recovered, s.bounded, s.admitted, s.bodies.Hold, s.versioned, s.authenticated, s.permitted)
 	for _, r := range s.table {
 		s.byRoute[r.Method+" "+r.Path] = r
 		if r.stream != nil {
