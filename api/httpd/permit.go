@@ -57,13 +57,17 @@ const targetKey = "target"
 // about is only asked whether there can be something: the handler asks the rest, with Permit or a View.
 func (s *Server) permitted(c *gin.Context) {
 	rules, id := s.routeOf(c).Rules(), IdentityOf(c)
-	if len(rules) == 0 || slices.ContainsFunc(rules, func(r *access.Rule) bool { return r.AllowsAll(id) }) {
+	name := s.routeOf(c).parameter()
+	of, view := s.Subjects[name], (*node.View)(nil)
+	if of.Owners != nil {
+		view = of.Get.Of(id)
+	}
+	if len(rules) == 0 || view == nil && slices.ContainsFunc(rules, func(r *access.Rule) bool { return r.AllowsAll(id) }) {
 		return
 	}
 	allows := func(r *access.Rule) bool { return r.AllowsSome(id) }
-	name := s.routeOf(c).parameter()
-	if of := s.Subjects[name]; of.Owners != nil && len(id.Grants) > 0 {
-		target, err := of.Owners(c, c.Param(name), of.Get.Of(id))
+	if of.Owners != nil && len(id.Grants) > 0 {
+		target, err := of.Owners(c, c.Param(name), view)
 		if err != nil {
 			fail(c, err)
 			return
