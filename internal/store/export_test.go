@@ -42,6 +42,7 @@ func NodesStatement(f node.Filter, p node.Page) []Statement {
 	q := &query{args: args{"timeout": int64(15_000_000)}}
 	q.nodes(f)
 	_ = q.page("nodes", "n", nodeSort, p)
+	q.view = p.Only
 	return []Statement{{q.nodesSQL(), q.args}}
 }
 
@@ -68,6 +69,7 @@ func PortsStatement(f node.PortFilter, p node.Page) []Statement {
 	q := &query{args: args{}}
 	q.ports(f)
 	_ = q.page("ports", "r", ports.sorts, p)
+	q.only(p.Only, "n")
 	return []Statement{{ports.selected + q.String(), q.args}}
 }
 
