@@ -9,6 +9,7 @@ const (
 	gin      = "github.com/gin-gonic/gin"
 	gofish   = "github.com/stmcginnis/gofish"
 	zap      = "go.uber.org/zap"
+	zitadel  = "github.com/zitadel/"
 	// anyThirdParty is everything outside of the standard library and of ours.
 	anyThirdParty = "*"
 )
@@ -92,6 +93,9 @@ var rules = []rule{
 	{at: "internal/access", ours: []string{"internal/node"}, never: []string{anyThirdParty}, why: "who may do what is pure"},
 	{at: "internal/grants", ours: []string{"internal/access"}, never: []string{temporal, pgx, gin, gofish}, why: "who has which role, whatever the roles may do"},
 	{at: "internal/basicauth", ours: []string{"internal/access", "internal/text"}, never: []string{temporal, pgx, gin, gofish}, why: "who somebody is, whatever they want"},
+	{at: "internal/oidclogin", ours: []string{"internal/access", "internal/tlsfile"}, never: []string{temporal, pgx, gin, gofish, zitadel}, why: "who somebody is, whatever they want; an issuer is for tests"},
+	{at: "internal/oidclogin/issuertest", never: []string{temporal, pgx, gin, gofish}, why: "an issuer knows none of its clients"},
+	{at: "internal/keystone", ours: []string{"internal/access"}, never: []string{temporal, pgx, gin, gofish}, why: "who somebody is, whatever they want"},
 	{at: "internal/config", ours: []string{"internal/node", "internal/origin"}, never: []string{temporal, gin, gofish}, why: "settings are read before anything is there; pgx reads what a database URL means"},
 	{at: "internal/log", ours: []string{"internal/mask"}, never: []string{pgx, gin, gofish}, why: "everything may log"},
 	{at: "internal/metrics", ours: []string{"internal/origin"}, never: []string{temporal, pgx, gin, gofish}, why: "it serves what others count"},
@@ -174,7 +178,7 @@ var rules = []rule{
 	{at: "internal/dev", ours: []string{"*"}, not: []string{"cmd", "test"}, why: "the whole stack on one machine"},
 	{at: "internal/sqltest", never: []string{anyThirdParty}, why: "it reads source, whoever's"},
 	{at: "internal/testenv", ours: []string{"*"}, not: []string{"cmd", "test"}, why: "what tests start"},
-	{at: "cmd", ours: []string{"*"}, not: []string{"test"}, never: []string{module + "internal/chaos"}, why: "nobody imports it; only the tag chaos lets a test stop the program"},
+	{at: "cmd", ours: []string{"*"}, not: []string{"test"}, never: []string{module + "internal/chaos", zitadel}, why: "nobody imports it; only the tag chaos lets a test stop the program"},
 	{at: "test", ours: []string{"*"}, not: []string{"cmd"}, why: "nobody imports it"},
 	{at: "test/soak/oracle", never: []string{anyThirdParty}, why: "who judges the code shares none with it"},
 	{at: "internal/archtest", why: "it looks at the others from outside"},
