@@ -71,6 +71,7 @@ test: build ## run all tests, and start what they need
 test-all: ## every case of the tests, a crash of each kind, the quirks one by one, a soak and fuzzing; before a release
 	@# Here, because compiling for two architectures would take most of the time that a package's tests may take.
 	$(MAKE) release
+	@{ command -v keystone-manage && command -v openstack; } >/dev/null || [ "$$(id -u)" != 0 ] || { apt-get update && apt-get install --yes --no-install-recommends keystone python3-openstackclient python3-ironicclient; }
 	TEMPER_TEST_ALL=1 $(MAKE) test
 	$(MAKE) quirks
 	$(MAKE) fuzz FUZZ_TIME=2m
