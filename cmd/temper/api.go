@@ -113,7 +113,7 @@ func runAPI(ctx context.Context, p *process, r *config.API, kind apiKind) error 
 	if err != nil {
 		return err
 	}
-	p.warnOfPlainPasswords(r.Auth, r.Process, r.Listen)
+	p.warnOfPlainPasswords(r.Auth.ListenerAuth, r.Process, r.Listen)
 	if r.Auth.Strategy == config.NoAuth && kind.role == coverage.RoleAPI {
 		p.log.Warn("auth.strategy is noauth: everybody who reaches this address may do everything", zap.String("listen", r.Listen))
 	}

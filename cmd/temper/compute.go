@@ -66,14 +66,14 @@ func runCompute(ctx context.Context, p *process, r *config.Compute, c *cobra.Com
 
 // guarded returns h behind authentication, if it is configured, and the origin check.
 func guarded(r *config.Compute, h http.Handler, log *zap.Logger) (http.Handler, error) {
-	if r.Auth.Strategy == config.HTTPBasic {
+	if r.Auth.Uses(config.HTTPBasic) {
 		auth, err := basicauth.New(r.Auth.HtpasswdFile, time.Now, log)
 		if err != nil {
 			return nil, err
 		}
 		h = auth.Handler(h)
 	}
-	if r.Auth.Strategy == config.NoAuth {
+	if r.Auth.Uses(config.NoAuth) {
 		log.Warn("auth.strategy is noauth: everybody who reaches this address may claim nodes", zap.String("listen", r.Listen))
 	}
 	return origin.NewGuard(r.Listen, r.AllowedHosts).Handler(h), nil

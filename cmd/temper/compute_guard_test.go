@@ -39,7 +39,7 @@ func TestAComputeServiceLetsInWhoMayComeIn(t *testing.T) {
 	require.Equal(t, 403, ask(alone, "127.0.0.1:7", page))
 	require.Equal(t, 421, ask(alone, "evil.example:7", nobody))
 
-	named, err := guarded(&config.Compute{Listen: ":7000", Auth: config.Auth{Strategy: config.HTTPBasic, HtpasswdFile: file}}, service, zap.NewNop())
+	named, err := guarded(&config.Compute{Listen: ":7000", Auth: config.ListenerAuth{Strategy: config.HTTPBasic, HtpasswdFile: file}}, service, zap.NewNop())
 	require.NoError(t, err)
 	require.Equal(t, 401, ask(named, "compute.example", nobody))
 	require.Equal(t, 401, ask(named, "compute.example", func(r *http.Request) { r.SetBasicAuth("nova", "x") }))

@@ -38,9 +38,9 @@ func scheme(c config.Process) string {
 	return "http"
 }
 
-// warnOfPlainPasswords repeats in the log at the start that passwords cross the network in the clear.
-func (p *process) warnOfPlainPasswords(a config.Auth, c config.Process, listen string) {
-	if a.Strategy == config.HTTPBasic && !c.TLS() && !origin.Loopback(listen) {
-		p.log.Warn("auth.plain_http is set: passwords cross the network without TLS", zap.String("listen", listen))
+// warnOfPlainPasswords repeats in the log at the start that passwords or tokens cross the network in the clear.
+func (p *process) warnOfPlainPasswords(a config.ListenerAuth, c config.Process, listen string) {
+	if a.Strategy != "" && !a.Uses(config.NoAuth) && !c.TLS() && !origin.Loopback(listen) {
+		p.log.Warn("auth.plain_http is set: passwords or tokens cross the network without TLS", zap.String("listen", listen))
 	}
 }

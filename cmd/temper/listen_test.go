@@ -61,15 +61,15 @@ func writePair(t *testing.T, s *httptest.Server, c config.Process) {
 
 func TestThePlainPasswordsAreRepeatedInTheLog(t *testing.T) {
 	for name, c := range map[string]struct {
-		auth    config.Auth
+		auth    config.ListenerAuth
 		process config.Process
 		listen  string
 		warns   int
 	}{
-		"plain":       {config.Auth{Strategy: config.HTTPBasic, Plain: true}, config.Process{}, ":6385", 1},
-		"with TLS":    {config.Auth{Strategy: config.HTTPBasic, Plain: true}, config.Process{TLSCert: "cert"}, ":6385", 0},
-		"on loopback": {config.Auth{Strategy: config.HTTPBasic}, config.Process{}, net.JoinHostPort("127.0.0.1", "0"), 0},
-		"no password": {config.Auth{Strategy: config.NoAuth}, config.Process{}, ":6385", 0},
+		"plain":       {config.ListenerAuth{Strategy: config.HTTPBasic, Plain: true}, config.Process{}, ":6385", 1},
+		"with TLS":    {config.ListenerAuth{Strategy: config.HTTPBasic, Plain: true}, config.Process{TLSCert: "cert"}, ":6385", 0},
+		"on loopback": {config.ListenerAuth{Strategy: config.HTTPBasic}, config.Process{}, net.JoinHostPort("127.0.0.1", "0"), 0},
+		"no password": {config.ListenerAuth{Strategy: config.NoAuth}, config.Process{}, ":6385", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			core, seen := observer.New(zap.WarnLevel)

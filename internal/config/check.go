@@ -272,29 +272,7 @@ func (r *API) check(p *problems) {
 	if r.PublicURL != "" {
 		p.requireURL("public_url", r.PublicURL, "http", "https")
 	}
-	p.requireAuth(r.Auth, r.Process, "listen", r.Listen)
-}
-
-// requireAuth requires auth.strategy if listen is more than loopback, and TLS if it takes passwords there.
-func (p *problems) requireAuth(a Auth, c Process, listenKey, listen string) {
-	switch a.Strategy {
-	case HTTPBasic:
-		if a.HtpasswdFile == "" {
-			p.refuse("auth.htpasswd_file", "want the file with users and bcrypt hashes, because auth.strategy is http_basic")
-		}
-		p.requireFile("auth.htpasswd_file", a.HtpasswdFile)
-		if !origin.Loopback(listen) && !c.TLS() && !a.Plain {
-			p.refuse("tls_cert", "want a certificate, because %s is %s, and passwords would cross the network in the clear; "+
-				"auth.plain_http allows that, where a proxy or an internal network protects them", listenKey, listen)
-		}
-	case NoAuth:
-	case "":
-		if !origin.Loopback(listen) {
-			p.refuse("auth.strategy", "want http_basic, or noauth to let everybody in: %s is %s, which is more than this machine", listenKey, listen)
-		}
-	default:
-		p.refuse("auth.strategy", "want http_basic or noauth")
-	}
+	r.checkAuth(p)
 }
 
 func (c Webhooks) check(p *problems) {
@@ -384,7 +362,7 @@ func (r *Compute) check(p *problems) {
 	p.requireURL("api_url", r.APIURL, "http", "https")
 	p.requireFile("api_ca", r.APICA)
 	p.requireAddress("compute_listen", r.Listen)
-	p.requireAuth(r.Auth, r.Process, "compute_listen", r.Listen)
+	p.requireAuth(r.Auth, r.Process, "compute_listen", r.Listen, []string{HTTPBasic}, []string{OIDC, Keystone})
 	p.requirePositive(map[string]time.Duration{"compute_heartbeat_interval": r.Interval})
 	if r.Interval > maxInterval {
 		p.refuse("compute_heartbeat_interval", "want at most %s", maxInterval)

@@ -21,7 +21,7 @@ import (
 //	secret   "all" is printed as ******, "url" without its password
 //	flag     another name for the flag
 //
-// A field of another struct type is a section of the file; an embedded one is not. A map is a section with
+// A field of another struct type is a section of the file; one without a key is not. A map is a section with
 // any names, which the reader of the setting checks. A duration without a unit is in seconds, as in Ironic.
 // The same key in two roles is the same setting: one file can serve all roles.
 
@@ -214,14 +214,6 @@ const (
 	ReapReport   = "report"
 )
 
-// Auth says who may use the API, or the listener of a compute service.
-type Auth struct {
-	Strategy     string `key:"strategy" help:"http_basic or noauth; required if the API or compute service listens on more than loopback"`
-	HtpasswdFile string `key:"htpasswd_file" help:"file with users and bcrypt hashes, for http_basic"`
-	AccessFile   string `key:"access_file" help:"file that says which roles users, groups and claims have (docs/security.md); read again when it changes; without it, whoever has a password by http_basic is an administrator"`
-	Plain        bool   `key:"plain_http" default:"false" help:"whether passwords may cross the network without TLS, where a proxy or an internal network protects them"`
-}
-
 // The values of Rules.UnhealthyNodes.
 const (
 	UnhealthyOffered  = "offered"
@@ -232,12 +224,6 @@ const (
 const (
 	MetricsOfFleet = "fleet"
 	MetricsOfNodes = "nodes"
-)
-
-// The strategies of Auth. Without one, loopback has noauth, and other addresses are refused.
-const (
-	NoAuth    = "noauth"
-	HTTPBasic = "http_basic"
 )
 
 // Fake says how long the interfaces of fake hardware take, by Ironic's names of its [fake] section: power_delay,

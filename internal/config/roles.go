@@ -91,7 +91,7 @@ type Compute struct {
 	PartitionKey *string       `key:"partition_key" help:"conductor group whose nodes it shares; \"\" is the default group only, not set is every group without services of its own (read again on SIGHUP)"`
 	PeerList     []string      `key:"peer_list" help:"the compute services of this partition_key that it shares with; empty is all of them (read again on SIGHUP)"`
 	Listen       string        `key:"compute_listen" flag:"listen" default:"127.0.0.1:0" help:"address to serve /inventory and /claims; port 0 is a free one; an address beyond loopback requires auth"`
-	Auth         Auth          `key:"auth"`
+	Auth         ListenerAuth  `key:"auth"`
 	Interval     time.Duration `key:"compute_heartbeat_interval" default:"3s" help:"pause between two renewals of its lease, which lasts 15s"`
 	APIURL       string        `key:"api_url" secret:"url" help:"the API, as http://host:port or with user:password@ (required)"`
 	APICA        string        `key:"api_ca" help:"file with the authorities of the API's certificate, PEM, besides the system's"`
