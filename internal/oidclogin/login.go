@@ -211,9 +211,6 @@ func (l *Login) exchange(r *http.Request, code string, a attempt) (*access.Ident
 	if nonce, _ := t.claims["nonce"].(string); subtle.ConstantTimeCompare([]byte(nonce), []byte(a.Nonce)) != 1 {
 		return nil, refuse("it is for another login")
 	}
-	if by, ok := t.claims["azp"].(string); ok && by != l.ClientID {
-		return nil, refuse("it is for another client")
-	}
 	if err := l.ask(ctx, found, tokens, t.claims); err != nil {
 		return nil, err
 	}

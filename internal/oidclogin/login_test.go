@@ -363,6 +363,10 @@ func TestWhatTheIssuerSaysOfAFailedLogin(t *testing.T) {
 	status, body = b.ask("GET", oidclogin.LoginPath)
 	require.Equal(t, 403, status)
 	require.Equal(t, "The login is not accepted: its claim groups is not a list of names.\n", body)
+	s.issuer.Claim("sub", "id-root")
+	status, body = b.ask("GET", oidclogin.LoginPath)
+	require.Equal(t, 403, status)
+	require.Equal(t, "The login is not accepted: the identity provider names another user.\n", body)
 }
 
 // A cookie has room for 4 KiB. Whoever has more groups learns why he can't log in, unless the groups that count are fewer.

