@@ -5,6 +5,7 @@ package issuertest
 import (
 	"crypto/rand"
 	"crypto/sha256"
+	"encoding/json"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -14,6 +15,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/go-jose/go-jose/v4"
 	"github.com/stretchr/testify/require"
 	"github.com/zitadel/oidc/v3/example/server/storage"
 	"github.com/zitadel/oidc/v3/pkg/op"
@@ -121,6 +123,23 @@ func (i *Issuer) Key() (id string, public any) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	return i.key.id, i.key.Key()
+}
+
+// Sign returns a token with a type and claims of the test's choice, signed with the issuer's key.
+func (i *Issuer) Sign(t *testing.T, kind string, claims map[string]any) string {
+	t.Helper()
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.RS256, Key: jose.JSONWebKey{KeyID: i.key.id, Key: i.key.private}},
+		(&jose.SignerOptions{}).WithType(jose.ContentType(kind)))
+	require.NoError(t, err)
+	payload, err := json.Marshal(claims)
+	require.NoError(t, err)
+	signed, err := signer.Sign(payload)
+	require.NoError(t, err)
+	token, err := signed.CompactSerialize()
+	require.NoError(t, err)
+	return token
 }
 
 // LogIn makes user the one who is logged in at the issuer.
