@@ -101,7 +101,7 @@ func TestTokens(t *testing.T) {
 		"without a signature":               {token: unsigned, why: "it is not signed in a way that is accepted"},
 		"signed with the public key":        {token: confused, why: "it is not signed in a way that is accepted"},
 		"tampered":                          {token: tampered, why: "its signature or its issuer is wrong"},
-		"for a logout":                      {token: forged(good, map[string]any{"alg": "RS256", "typ": "logout+jwt", "kid": kid}, func(string) []byte { return []byte("x") }), why: "it is not a token of a user"},
+		"for a logout":                      {token: forged(good, map[string]any{"alg": "ES256", "typ": "logout+jwt", "kid": kid}, func(string) []byte { return []byte("x") }), why: "it is not a token of a user"},
 		"without the claim of the user":     {token: good, change: func(s *oidclogin.Settings) { s.UserClaim = "employee" }, why: "it has no claim employee that names the user"},
 		"groups that are no list of names":  {token: good, change: func(s *oidclogin.Settings) { s.GroupsClaim = "exp" }, why: "its claim exp is not a list of names"},
 		"opaque":                            {token: "temper_abc"},
@@ -240,7 +240,7 @@ func TestStrangersDoNotMakeUsAskTheIssuer(t *testing.T) {
 	good := issuer.Token(t, "alice", issuertest.Audience)
 	send := func(n int) {
 		for range n {
-			_, refusal := bearer.Authenticate(withBearer(forged(good, map[string]any{"alg": "RS256", "kid": "unknown"}, func(string) []byte { return []byte("x") })))
+			_, refusal := bearer.Authenticate(withBearer(forged(good, map[string]any{"alg": "ES256", "kid": "unknown"}, func(string) []byte { return []byte("x") })))
 			require.Equal(t, 401, refusal.Status)
 			id, _ := bearer.Authenticate(withBearer(good))
 			require.NotNil(t, id)
@@ -278,7 +278,7 @@ func TestTheIssuerIsAway(t *testing.T) {
 	at.at = at.at.Add(4 * time.Minute)
 	id, _ = bearer.Authenticate(withBearer(good))
 	require.NotNil(t, id, "its keys are known")
-	rotated := forged(good, map[string]any{"alg": "RS256", "kid": "new"}, func(string) []byte { return []byte("x") })
+	rotated := forged(good, map[string]any{"alg": "ES256", "kid": "new"}, func(string) []byte { return []byte("x") })
 	for range 3 {
 		_, refusal = bearer.Authenticate(withBearer(rotated))
 		require.Equal(t, 503, refusal.Status, "whether it has such a key now is not known")
@@ -300,7 +300,7 @@ func TestTheIssuerIsAway(t *testing.T) {
 func TestAnotherIssuerAnswers(t *testing.T) {
 	issuer := issuertest.New(t, "http://127.0.0.1:1/")
 	at := strings.Replace(issuer.URL, "127.0.0.1", "localhost", 1)
-	raw := part(map[string]any{"alg": "RS256"}) + "." + part(map[string]any{"iss": at}) + ".AAAA"
+	raw := part(map[string]any{"alg": "ES256"}) + "." + part(map[string]any{"iss": at}) + ".AAAA"
 	_, refusal := newIssuer(t, at, newClock()).Bearer().Authenticate(withBearer(raw))
 	require.Equal(t, 503, refusal.Status)
 }

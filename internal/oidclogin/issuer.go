@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
@@ -123,8 +124,8 @@ func (i *Issuer) ask(ctx context.Context) (*discovered, error) {
 	if err := p.Claims(&found.more); err != nil {
 		return nil, fmt.Errorf("read its configuration: %w", err)
 	}
-	if found.more.JWKS == "" {
-		return nil, errors.New("its configuration has no jwks_uri")
+	if found.more.JWKS == "" || strings.HasPrefix(i.URL, "https:") && !strings.HasPrefix(found.more.JWKS, "https:") {
+		return nil, errors.New("its configuration has no jwks_uri with TLS")
 	}
 	found.keys = &keys{url: found.more.JWKS, client: i.client, now: i.Now, log: i.Log}
 	return found, nil

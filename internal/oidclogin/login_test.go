@@ -266,7 +266,7 @@ func TestAttributesOfCookies(t *testing.T) {
 func TestOnlyPathsOfOurOwnFollowALogin(t *testing.T) {
 	s := newSite(t, false)
 	for _, to := range []string{
-		"https://evil.example", "//evil.example", "/\\evil.example", "\\\\evil.example", "/\t/evil.example", "evil.example", "javascript:alert(1)",
+		"https://evil.example", "//evil.example", "///evil.example", "/\\evil.example", "\\\\evil.example", "/\t/evil.example", "evil.example", "javascript:alert(1)",
 		"/a\nb", "/" + strings.Repeat("a", 2000), "/%zz",
 	} {
 		b := s.browser(t)

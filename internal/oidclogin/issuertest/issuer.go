@@ -130,7 +130,7 @@ func (i *Issuer) Sign(t *testing.T, kind string, claims map[string]any) string {
 	t.Helper()
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.RS256, Key: jose.JSONWebKey{KeyID: i.key.id, Key: i.key.private}},
+	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.ES256, Key: jose.JSONWebKey{KeyID: i.key.id, Key: i.key.private}},
 		(&jose.SignerOptions{}).WithType(jose.ContentType(kind)))
 	require.NoError(t, err)
 	payload, err := json.Marshal(claims)

@@ -2,8 +2,9 @@ package issuertest
 
 import (
 	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
 	"crypto/rand"
-	"crypto/rsa"
 	"errors"
 	"maps"
 	"testing"
@@ -81,6 +82,10 @@ func (s *store) SetUserinfoFromRequest(_ context.Context, info *oidc.UserInfo, r
 	return nil
 }
 
+func (s *store) SignatureAlgorithms(context.Context) ([]jose.SignatureAlgorithm, error) {
+	return []jose.SignatureAlgorithm{jose.ES256}, nil
+}
+
 func (s *store) SigningKey(context.Context) (op.SigningKey, error) {
 	s.issuer.mu.Lock()
 	defer s.issuer.mu.Unlock()
@@ -116,23 +121,23 @@ func (machine) AccessTokenType() op.AccessTokenType { return op.AccessTokenTypeJ
 // key is a public key of the issuer.
 type key struct {
 	id      string
-	private *rsa.PrivateKey
+	private *ecdsa.PrivateKey
 }
 
 func newKey(t *testing.T) *key {
 	t.Helper()
-	k, err := rsa.GenerateKey(rand.Reader, 2048)
+	k, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	require.NoError(t, err)
 	return &key{rand.Text(), k}
 }
 
 func (k *key) ID() string                         { return k.id }
-func (k *key) Algorithm() jose.SignatureAlgorithm { return jose.RS256 }
+func (k *key) Algorithm() jose.SignatureAlgorithm { return jose.ES256 }
 func (k *key) Use() string                        { return "sig" }
 func (k *key) Key() any                           { return &k.private.PublicKey }
 
 // signingKey is its private half.
 type signingKey struct{ *key }
 
-func (k signingKey) SignatureAlgorithm() jose.SignatureAlgorithm { return jose.RS256 }
+func (k signingKey) SignatureAlgorithm() jose.SignatureAlgorithm { return jose.ES256 }
 func (k signingKey) Key() any                                    { return k.private }
