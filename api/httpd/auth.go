@@ -33,6 +33,32 @@ type Auth struct {
 	// Assign adds the roles that somebody has whose credentials bring none along. Default: as in Ironic, whoever has a password by
 	// http_basic is an administrator, and nobody else has a role.
 	Assign func(*access.Identity)
+	// Login lets people log in in a browser; nil = they can't.
+	Login Login
+}
+
+// Login lets people log in in a browser: they begin here, come back from whoever knows them, and log out.
+type Login interface {
+	Begin(w http.ResponseWriter, r *http.Request)
+	Callback(w http.ResponseWriter, r *http.Request)
+	Logout(w http.ResponseWriter, r *http.Request)
+}
+
+// loginRoutes are those of Login. A cookie is as good for a stranger's page as for ours, so that no other page may end a login.
+func (a Auth) loginRoutes() []Route {
+	of := func(handle func(Login) http.HandlerFunc) Handler {
+		return func(c *gin.Context) (int, any, error) {
+			if a.Login == nil {
+				return NotFound(c)
+			}
+			return http.StatusOK, handle(a.Login), nil
+		}
+	}
+	return []Route{
+		Get("/temper/v1/login", 0, of(func(l Login) http.HandlerFunc { return l.Begin })).Open(),
+		Get("/temper/v1/login/callback", 0, of(func(l Login) http.HandlerFunc { return l.Callback })).Open(),
+		Post("/temper/v1/logout", 0, of(func(l Login) http.HandlerFunc { return l.Logout })).Open(),
+	}
 }
 
 // authenticators are the ways to log in; none = no login is needed.

@@ -108,6 +108,7 @@ type Server struct {
 // New makes a Server for a table of routes.
 func New(c Config, table []Route) (*Server, error) {
 	c = c.withDefaults()
+	table = slices.Concat(table, c.Auth.loginRoutes())
 	logins, err := c.Auth.authenticators(c.Now, c.Log)
 	if err != nil {
 		return nil, err

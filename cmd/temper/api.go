@@ -91,7 +91,7 @@ func runAPI(ctx context.Context, p *process, r *config.API, kind apiKind) error 
 		return err
 	}
 	defer func() { _ = cache.Close() }() // a download that ends here goes on in the next process
-	auth, err := p.authOf(r.Auth)
+	auth, err := p.authOf(r)
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -70,6 +71,18 @@ func (f *File) Assign(id *access.Identity) {
 			id.Grants = append(id.Grants, g)
 		}
 	}
+}
+
+// Keep takes from an identity the groups and claims that no line names, so that what is kept of a login is small.
+func (f *File) Keep(id *access.Identity) {
+	lines := f.current()
+	id.Groups = slices.DeleteFunc(slices.Clone(id.Groups), func(group string) bool {
+		return !slices.ContainsFunc(lines, func(l Line) bool { return l.Group == group })
+	})
+	id.Claims = maps.Clone(id.Claims)
+	maps.DeleteFunc(id.Claims, func(name string, _ any) bool {
+		return !slices.ContainsFunc(lines, func(l Line) bool { _, named := l.Claim[name]; return named })
+	})
 }
 
 // describes reports whether everything that the line names is true of an identity.
