@@ -18,6 +18,7 @@ type Route struct {
 	open         bool
 	secret       bool
 	audience     Audience // 0 = Clients
+	unaudited    bool
 }
 
 // Get is a route of the microversion 1.since; 0 = it is not versioned.

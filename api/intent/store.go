@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"go.temper.dev/temper/internal/audit"
 	"go.temper.dev/temper/internal/coverage"
 	"go.temper.dev/temper/internal/events"
 	"go.temper.dev/temper/internal/inventory"
@@ -37,6 +38,7 @@ type Store interface {
 	AgentStore
 	ComputeStore
 	WebhookStore
+	AuditStore
 	events.Source
 	lockwait.Ends
 }
@@ -52,6 +54,12 @@ type WebhookStore interface {
 	DeadLetters(ctx context.Context, name string, after int64, limit int) ([]webhook.DeadLetter, error)
 	// RedeliverEvents has a dead letter sent once more, or all (seq 0), and returns how many.
 	RedeliverEvents(ctx context.Context, name string, seq int64) (int, error)
+}
+
+// AuditStore keeps who has asked for which change.
+type AuditStore interface {
+	// AuditEntries is a page of the audit, the newest first.
+	AuditEntries(ctx context.Context, f audit.Filter) ([]audit.Entry, error)
 }
 
 // NodeStore keeps the nodes. An ident is a uuid or a name.

@@ -47,6 +47,7 @@ var rules = []rule{
 	{at: "internal/inventory", ours: []string{"internal/text"}, never: []string{anyThirdParty}, why: "what inventories say is pure"},
 	{at: "internal/plan", ours: []string{"internal/fault", "internal/node", "internal/text"}, never: []string{anyThirdParty}, why: "the domain is pure"},
 	{at: "internal/rootdevice", never: []string{anyThirdParty}, why: "the choice of a disk is pure"},
+	{at: "internal/audit", ours: []string{"internal/access"}, never: []string{pgx, gin, gofish, temporal}, why: "who has changed what, whoever writes it"},
 	{at: "internal/admission", ours: []string{"internal/fault", "internal/node", "internal/plan", "internal/rootdevice", "internal/text"}, never: []string{anyThirdParty}, why: "the domain is pure"},
 	{at: "internal/closing", ours: []string{"internal/fault", "internal/node"}, never: []string{anyThirdParty}, why: "the domain is pure"},
 	{at: "internal/finding", ours: []string{"internal/fault", "internal/help", "internal/node", "internal/text"}, never: []string{anyThirdParty}, why: "words for what was found, whoever found it"},
