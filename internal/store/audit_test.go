@@ -2,13 +2,9 @@ package store_test
 
 import (
 	"context"
-	"fmt"
-	"net/url"
-	"os"
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
 	"go.temper.dev/temper/internal/access"
@@ -158,7 +154,9 @@ func TestOldPartitionsOfTheAuditAreDropped(t *testing.T) {
 		require.NoError(t, err)
 		return dropped
 	}
-	parts := func() int { return ask[int](t, url, `SELECT count(*) FROM pg_inherits WHERE inhparent = 'audit'::regclass`) }
+	parts := func() int {
+		return ask[int](t, url, `SELECT count(*) FROM pg_inherits WHERE inhparent = 'audit'::regclass`)
+	}
 	write(2)
 	require.Zero(t, keep(1000))
 	require.Equal(t, 1, parts())
@@ -200,24 +198,4 @@ func TestRefusedLogInsAreFolded(t *testing.T) {
 	require.Equal(t, minute.Add(-5*time.Minute), first.At)
 	require.Equal(t, []any{6, 401, "192.0.2.1", audit.Refused, "GET /v1/nodes"}, []any{first.Count, first.Status, first.From, first.Outcome, first.Route})
 	require.Zero(t, ask[int](t, url, `SELECT count(*) FROM audit_logins`))
-}
-
-// The roles of deploy/compose/database-roles.sql may read the audit and add to it. Only the orchestrator's may drop what is old.
-func TestRolesMayOnlyAddToTheAudit(t *testing.T) {
-	t.Parallel()
-	_, at := openURL(t)
-	c := beside(t, at)
-	script, err := os.ReadFile("testdata/audit_roles.sql")
-	require.NoError(t, err)
-	suffix := fmt.Sprint(os.Getpid(), "_", time.Now().UnixNano())
-	_ = script
-	role := "temper_audit_test_" + suffix[len(suffix)-9:]
-	_, err = c.Exec(t.Context(), fmt.Sprintf(`CREATE ROLE %[1]s LOGIN PASSWORD 'x'; GRANT USAGE ON SCHEMA public TO %[1]s; GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO %[1]s;
-GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO %[1]s`, role))
-	require.NoError(t, err)
-	u, err := url.Parse(at)
-	require.NoError(t, err)
-	u.User = url.UserPassword(role, "x")
-	_, err = pgx.Connect(t.Context(), u.String())
-	require.NoError(t, err)
 }

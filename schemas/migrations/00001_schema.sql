@@ -1337,7 +1337,7 @@ END $$;
 -- Ends the newest partition if its first row is older than a twelfth of age, in microseconds, or if it has more than a tenth of most
 -- rows. Then it drops the partitions whose rows are all older than age, and the oldest ones as long as there are more rows than most. It
 -- returns how many rows it has dropped. Its owner's rights are for those who may call it and own no table.
-CREATE FUNCTION audit_rotate(age bigint, most bigint) RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+CREATE FUNCTION audit_rotate(age bigint, most bigint) RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
     first_seq bigint; last_seq bigint; first_at timestamptz; begins text; part record; dropped bigint := 0;
 BEGIN
