@@ -161,6 +161,8 @@ func successes(b *apitest.Bench) (order []string, ways map[string]func() way) {
 	})
 	add("POST "+hooks+"/:webhook/test", hooks+"/w1/test", nil)
 	add("DELETE "+hooks+"/:webhook", hooks+"/w1", nil)
+	add("POST /temper/v1/tokens", "/temper/v1/tokens", map[string]any{"name": "ci", "role": "reader"})
+	late("DELETE /temper/v1/tokens/:token", func() way { return way{"/temper/v1/tokens/" + b.Last.Is(201)["id"].(string), nil} })
 	const conductors = "/temper/v1/conductors"
 	add("POST "+conductors+"/:conductor/drain", conductors+"/c1/drain", nil)
 	add("POST "+conductors+"/:conductor/undrain", conductors+"/c1/undrain", nil)

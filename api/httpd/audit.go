@@ -10,7 +10,6 @@ import (
 	"github.com/gin-gonic/gin"
 	"go.uber.org/zap"
 
-	"go.temper.dev/temper/internal/access"
 	"go.temper.dev/temper/internal/audit"
 )
 
@@ -71,15 +70,7 @@ func (s *Server) audited(c *gin.Context) {
 // attributed says in the record of a request who sends it.
 func (s *Server) attributed(c *gin.Context) {
 	c.Set(attributedKey, true)
-	audit.Of(c.Request.Context()).By(By(c), s.method())
-}
-
-// method is how users prove who they are.
-func (s *Server) method() access.Method {
-	if s.auth == nil {
-		return access.NoAuth
-	}
-	return access.HTTPBasic
+	audit.Of(c.Request.Context()).By(By(c), IdentityOf(c).Method)
 }
 
 func (s *Server) writeAudit(c *gin.Context, record *audit.Record, status int) {

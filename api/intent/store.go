@@ -11,6 +11,7 @@ import (
 	"go.temper.dev/temper/internal/lockwait"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/internal/share"
+	"go.temper.dev/temper/internal/tokens"
 	"go.temper.dev/temper/internal/webhook"
 )
 
@@ -39,6 +40,7 @@ type Store interface {
 	ComputeStore
 	WebhookStore
 	AuditStore
+	TokenStore
 	events.Source
 	lockwait.Ends
 }
@@ -60,6 +62,15 @@ type WebhookStore interface {
 type AuditStore interface {
 	// AuditEntries is a page of the audit, the newest first.
 	AuditEntries(ctx context.Context, f audit.Filter) ([]audit.Entry, error)
+}
+
+// TokenStore keeps the tokens of service accounts.
+type TokenStore interface {
+	Tokens(ctx context.Context, marker string, limit int) ([]tokens.Token, error)
+	// CreateToken keeps a token that expires after some time, 0 = never. It fills in the times of t.
+	CreateToken(ctx context.Context, t *tokens.Token, hash []byte, expires time.Duration) error
+	// RevokeToken returns fault.NotFound if there is no such token.
+	RevokeToken(ctx context.Context, id, by string) error
 }
 
 // NodeStore keeps the nodes. An ident is a uuid or a name.

@@ -57,6 +57,15 @@ func (s *Server) webhookRoutes() []httpd.Route {
 	}
 }
 
+func (s *Server) accessRoutes() []httpd.Route {
+	return []httpd.Route{
+		httpd.Get("/temper/v1/audit", 0, s.listAudit),
+		httpd.Get("/temper/v1/tokens", 0, s.listTokens),
+		httpd.Post("/temper/v1/tokens", 0, s.createToken),
+		httpd.Delete("/temper/v1/tokens/:token", 0, s.revokeToken),
+	}
+}
+
 func (s *Server) fleetRoutes() []httpd.Route {
 	return []httpd.Route{
 		httpd.Get("/temper/v1/conductors", 0, s.listFleet),

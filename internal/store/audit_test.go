@@ -199,3 +199,31 @@ func TestRefusedLogInsAreFolded(t *testing.T) {
 	require.Equal(t, []any{6, 401, "192.0.2.1", audit.Refused, "GET /v1/nodes"}, []any{first.Count, first.Status, first.From, first.Outcome, first.Route})
 	require.Zero(t, ask[int](t, url, `SELECT count(*) FROM audit_logins`))
 }
+
+// Each filter has an index, in each partition.
+func TestNoListOfTheAuditReadsTheWholeTable(t *testing.T) {
+	t.Parallel()
+	s, url := openURL(t)
+	for range 2 {
+		raw(t, url, `
+INSERT INTO audit (at, username, method, source, request_id, rule, route, node_uuid, node_name, kind, target, what, reason, outcome, status)
+SELECT now() - (100000 - i) * interval '1 s', 'user-' || i % 1000, 'http_basic', '192.0.2.1', 'req-' || i, 'rule-' || i % 100, '', ('00000000-0000-0000-0000-' || lpad((i % 5000)::text, 12, '0'))::uuid,
+	'node-' || i % 5000, '', '', '{}', '', CASE WHEN i % 5000 = 7 THEN 'failed' ELSE 'accepted' END, 0 FROM generate_series(1, 50000) i`)
+		raw(t, url, `SELECT audit_rotate(86400000000 * 90, 400000)`)
+	}
+	require.Equal(t, 3, ask[int](t, url, `SELECT count(*) FROM pg_inherits WHERE inhparent = 'audit'::regclass`))
+	raw(t, url, `ANALYZE audit`)
+	for name, f := range map[string]audit.Filter{
+		"the first page": {}, "a later page": {Marker: 60_000}, "by user": {User: "user-7"}, "by an unknown user": {User: "nobody"}, "by node": {Node: "00000000-0000-0000-0000-000000000007"},
+		"by the name of a node": {Node: "node-7"}, "by rule": {Rule: "rule-7"}, "by outcome": {Outcome: audit.Failed}, "refused": {Outcome: audit.Refused},
+		"since": {Since: time.Now().Add(-50_100 * time.Second)}, "until": {Until: time.Now().Add(-99_900 * time.Second)}, "by node and user": {Node: "node-7", User: "user-7"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, scan := range explain(t, url, s, store.AuditStatement(f)) {
+				require.NotContains(t, scan, "Seq Scan on audit_through")
+			}
+			_, err := s.AuditEntries(t.Context(), f)
+			require.NoError(t, err)
+		})
+	}
+}
