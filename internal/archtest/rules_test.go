@@ -108,12 +108,12 @@ var rules = []rule{
 		never: []string{pgx, gofish, gin}, why: "it takes interfaces; worker hands in the real ones",
 	},
 	{
-		at: "activities/orchestrator", ours: []string{"activities", "internal/node", "internal/admission", "internal/plan", "internal/fault"},
+		at: "activities/orchestrator", ours: []string{"activities", "internal/node", "internal/admission", "internal/plan", "internal/fault", "internal/audit"},
 		not:   []string{"activities/conductor", "activities/reconcile"},
 		never: []string{pgx, gofish, gin}, why: "it touches the database only, through an interface",
 	},
 	{
-		at: "activities/reconcile", ours: []string{"activities", "internal/node", "internal/admission", "internal/plan", "internal/coverage", "internal/fault", "internal/share"},
+		at: "activities/reconcile", ours: []string{"activities", "internal/node", "internal/admission", "internal/plan", "internal/coverage", "internal/fault", "internal/share", "internal/audit"},
 		not:   []string{"activities/conductor", "activities/orchestrator"},
 		never: []string{pgx, gofish, gin}, why: "it compares the database with Temporal, through interfaces",
 	},

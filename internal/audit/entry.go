@@ -37,13 +37,6 @@ func OutcomeOf(status int) Outcome {
 	return Accepted
 }
 
-// Temporal is the method of a decision that a person took in Temporal, which does not say who that was.
-const (
-	Temporal access.Method = "temporal"
-	// UnknownPerson is the user of such a decision.
-	UnknownPerson = "by Temporal, unknown person"
-)
-
 // LogIn is the rule of the rows that count refused log-ins.
 const LogIn = "log in"
 
