@@ -67,6 +67,11 @@ func runOrchestrator(ctx context.Context, p *process, r *config.Orchestrator) er
 			OnFailure: node.OnFailure(r.OnFailure), DecisionWait: r.DecisionWait,
 		},
 	}
+	stopSending, err := sendAudit(ctx, p, db, r, name)
+	if err != nil {
+		return err
+	}
+	defer stopSending()
 	return o.Run(ctx)
 }
 

@@ -48,6 +48,7 @@ var rules = []rule{
 	{at: "internal/plan", ours: []string{"internal/fault", "internal/node", "internal/text"}, never: []string{anyThirdParty}, why: "the domain is pure"},
 	{at: "internal/rootdevice", never: []string{anyThirdParty}, why: "the choice of a disk is pure"},
 	{at: "internal/access", ours: []string{"internal/node"}, never: []string{anyThirdParty}, why: "who may do what, however he proves who he is"},
+	{at: "internal/audit/sink", ours: []string{"internal/audit", "internal/events"}, never: []string{pgx, gin, gofish, temporal}, why: "it sends rows, wherever they are stored"},
 	{at: "internal/tokens", ours: []string{"internal/access"}, never: []string{pgx, gin, gofish, temporal}, why: "tokens, wherever they are kept"},
 	{at: "internal/audit", ours: []string{"internal/access"}, never: []string{pgx, gin, gofish, temporal}, why: "who has changed what, whoever writes it"},
 	{at: "internal/admission", ours: []string{"internal/fault", "internal/node", "internal/plan", "internal/rootdevice", "internal/text"}, never: []string{anyThirdParty}, why: "the domain is pure"},
