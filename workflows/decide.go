@@ -26,7 +26,9 @@ const DecideUpdate = "decide"
 const decisionPrefix = "decision-"
 
 // DecisionID is the id of the update with which the API sends the decision with that number: sent again, it is the same update.
-func DecisionID(number int, action node.Action) string { return fmt.Sprintf("%s%d-%s", decisionPrefix, number, action) }
+func DecisionID(number int, action node.Action) string {
+	return fmt.Sprintf("%s%d-%s", decisionPrefix, number, action)
+}
 
 // Decision is what somebody decides about the step at which an operation holds.
 type Decision struct {

@@ -89,7 +89,9 @@ var decisions atomic.Int64 // each update has an id of its own
 
 func decide(env *testsuite.TestWorkflowEnvironment, after time.Duration, d workflows.Decision) *answer {
 	a := &answer{}
-	env.RegisterDelayedCallback(func() { env.UpdateWorkflow(workflows.DecideUpdate, workflows.DecisionID(int(decisions.Add(1)), d.Action), a, d) }, after)
+	env.RegisterDelayedCallback(func() {
+		env.UpdateWorkflow(workflows.DecideUpdate, workflows.DecisionID(int(decisions.Add(1)), d.Action), a, d)
+	}, after)
 	return a
 }
 

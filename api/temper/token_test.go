@@ -59,8 +59,15 @@ func TestTokensThatCanNotBeMade(t *testing.T) {
 	t.Parallel()
 	b := loggedIn(t)
 	for _, in := range []map[string]any{
-		{}, {"name": "ci"}, {"role": "member"}, {"name": "a b", "role": "member"}, {"name": "ci", "role": "root"}, {"name": "ci", "role": "member", "expires_in": 0},
-		{"name": "ci", "role": "member", "expires_in": -1}, {"name": "ci", "role": "member", "expires_in": 1 << 60}, {"name": "ci", "role": "member", "hash": "x"},
+		{},
+		{"name": "ci"},
+		{"role": "member"},
+		{"name": "a b", "role": "member"},
+		{"name": "ci", "role": "root"},
+		{"name": "ci", "role": "member", "expires_in": 0},
+		{"name": "ci", "role": "member", "expires_in": -1},
+		{"name": "ci", "role": "member", "expires_in": 1 << 60},
+		{"name": "ci", "role": "member", "hash": "x"},
 	} {
 		b.Post(tokensPath, in).Fails(400)
 	}

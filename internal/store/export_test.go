@@ -11,8 +11,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
-	"go.temper.dev/temper/internal/events"
 	"go.temper.dev/temper/internal/audit"
+	"go.temper.dev/temper/internal/events"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/internal/secret"
 	"go.temper.dev/temper/internal/share"
