@@ -54,6 +54,7 @@ slowest = echo "The slowest $(1):"; sed -nE 's/.*"Action":"(pass|fail)","Package
 test: build ## run all tests, and start what they need
 	@{ command -v ipmi_sim && command -v ipmitool; } >/dev/null || [ "$$(id -u)" != 0 ] || { apt-get update && apt-get install --yes openipmi ipmitool; }
 	@{ command -v qemu-system-x86_64 && test -e /usr/share/OVMF/OVMF_CODE_4M.fd; } >/dev/null || [ "$$(id -u)" != 0 ] || { apt-get update && apt-get install --yes --no-install-recommends qemu-system-x86 ovmf; }
+	@$(MAKE) rbac-tables
 	@bin/temper dev prepare
 	@go build -C tools -o ../bin/ gotest.tools/gotestsum
 	go test -C deploy/temporal-dev -tags $(TEMPORAL_TAGS) -timeout 5m $(TEST_FLAGS) ./...
@@ -109,6 +110,17 @@ chaos: build ## kill processes at every step of every operation, and write docs/
 chaos-guards: build ## remove one guard after the other in a copy, and check that the crash matrix fails
 	go build -o bin/chaos/run ./test/chaos
 	@bin/chaos/run --guards $(GUARDS)
+
+# Ironic's tables of who may do what are in Debian's package of Ironic, which is unpacked and not installed.
+.PHONY: rbac-tables
+rbac-tables:
+	@test -e bin/rbac/test_rbac_project_scoped.yaml || ! command -v apt-get >/dev/null || { mkdir -p bin/rbac && cd bin/rbac && \
+		{ apt-get download python3-ironic || { [ "$$(id -u)" = 0 ] && apt-get update && apt-get download python3-ironic; }; } && \
+		dpkg-deb --fsys-tarfile python3-ironic_*.deb | tar --extract --wildcards --strip-components 9 './usr/lib/python3/dist-packages/ironic/tests/unit/api/test_rbac_*_scoped.yaml' && rm python3-ironic_*.deb; }
+
+.PHONY: rbac
+rbac: rbac-tables ## run Ironic's tables of who may do what
+	TEMPER_TEST_REQUIRE=1 TEMPER_TEST_RBAC_ALL=1 go test ./test/rbac -count 1 -timeout 20m -v $(TEST_FLAGS)
 
 .PHONY: quirks
 quirks: ## take out, one after the other, what the driver does for BMCs that are different, and check that its tests fail

@@ -123,6 +123,8 @@ type Config struct {
 	// AutomaticLessee makes the project of an instance (instance_info.project_id)
 	// the lessee of a node that has none, until the instance goes.
 	AutomaticLessee bool
+	// OwnNodes lets administrators and services of a project create and delete nodes that their project owns.
+	OwnNodes bool
 	// OnFailure is what operations do when a step has failed for good, where the
 	// request does not say. Default: fail.
 	OnFailure node.OnFailure
@@ -250,7 +252,7 @@ func New(c Config) (*Server, error) {
 		Store: c.Store, Operations: c.Operations, Drivers: c.Drivers, WorkflowURL: c.WorkflowURL, Now: c.Now,
 		StartTimeout: c.StartTimeout, AnswerWithin: c.AnswerWithin, HardwareDeadline: c.HardwareDeadline, Safe: c.Safe, MaxLimit: c.MaxLimit, Settings: c.Settings,
 		NodeLockedWait: c.NodeLockedWait, Log: c.Log,
-		AutomatedClean: c.AutomatedClean, DedicatedNodes: c.DedicatedNodes, AutomaticLessee: c.AutomaticLessee,
+		AutomatedClean: c.AutomatedClean, DedicatedNodes: c.DedicatedNodes, AutomaticLessee: c.AutomaticLessee, OwnNodes: c.OwnNodes,
 		OnFailure: c.OnFailure, Discovery: c.Discovery, Images: c.Images, Boot: c.Boot, ProbeImage: c.ProbeImage,
 	})
 	theirs, err := ironic.New(service, c.Agent, c.Metrics)
@@ -264,7 +266,7 @@ func New(c Config) (*Server, error) {
 	}
 	http, err := httpd.New(httpd.Config{
 		Auth: c.Auth, Listen: c.Listen, AllowedHosts: c.AllowedHosts, PublicURL: c.PublicURL, Log: c.Log, Metrics: c.Metrics,
-		Now: c.Now, Audit: c.Store, RequestTimeout: c.RequestTimeout, Unversioned: ironic.RootResources(), CurrentURL: ironic.CurrentURL, NotFound: ironic.NotFound,
+		Now: c.Now, Audit: c.Store, RequestTimeout: c.RequestTimeout, Unversioned: ironic.RootResources(), CurrentURL: ironic.CurrentURL, Subjects: service.Subjects(), NotFound: ironic.NotFound,
 	}, slices.Concat(theirs.Routes(), ours.Routes(), boot.New(c.Store, c.Ramdisk, c.discoveries()).Routes(), images.New(c.Store, c.ImageCache, c.Images).Routes()))
 	if err != nil {
 		return nil, err

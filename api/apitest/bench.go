@@ -33,7 +33,8 @@ type Bench struct {
 	Last       *Answer // of the last request, those of Serve aside
 	User       string  // name:password of every request; "" = none
 
-	url, keyset string // of the database
+	headers     http.Header // of every request
+	url, keyset string      // of the database
 }
 
 // New starts an API without conductors. An orchestrator counts as alive. change may alter its configuration.
@@ -61,7 +62,7 @@ func serve(t *testing.T, url, keyset string, change []func(*api.Config)) *Bench 
 	b := &Bench{T: t, url: url, keyset: keyset, Store: st, Operations: &Operations{}}
 	c := api.Config{
 		Webhooks: webhook.NewSender(dial.Reach{Loopback: true}),
-		Store:    st, Operations: b.Operations, Drivers: Drivers{}, PublicURL: "http://temper.test:6385", AutomatedClean: true,
+		Store:    st, Operations: b.Operations, Drivers: Drivers{}, PublicURL: "http://temper.test:6385", AutomatedClean: true, OwnNodes: true,
 		Agent: api.AgentSettings{Callback: agent.CallbackPolicy{AllowHTTP: true, AllowLoopback: true}},
 	}
 	for _, f := range change {

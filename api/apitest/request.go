@@ -77,6 +77,9 @@ func (b *Bench) With(h http.Header, method, path string, body any) *Answer {
 	for k, v := range h {
 		r.Header[k] = v
 	}
+	for k, v := range b.headers {
+		r.Header[k] = v
+	}
 	if name, password, ok := strings.Cut(b.User, ":"); ok {
 		r.SetBasicAuth(name, password)
 	}

@@ -74,9 +74,9 @@ func Unsortable(key string) error {
 	return fault.New(fault.Invalid, "The sort_key value %s is an invalid field for sorting", Clip(key))
 }
 
-// Store is the page as stores take it.
-func (p Page) Store() node.Page {
-	out := node.Page{Limit: p.Limit, Marker: p.Marker, SortKey: p.SortKey, SortDir: "asc"}
+// Of is the page as stores take it, of what somebody may see; nil = everything.
+func (p Page) Of(only *node.View) node.Page {
+	out := node.Page{Limit: p.Limit, Marker: p.Marker, SortKey: p.SortKey, SortDir: "asc", Only: only}
 	if p.Desc {
 		out.SortDir = "desc"
 	}

@@ -48,8 +48,12 @@ func (s *Server) audited(c *gin.Context) {
 	var record *audit.Record
 	if route.Audited() {
 		name := route.Method + " " + route.Path
+		rule := name
+		if r := route.Rule(); r != nil {
+			rule = r.Name
+		}
 		e := audit.Entry{
-			From: c.RemoteIP(), RequestID: c.Writer.Header().Get(headerRequestID), Rule: name, Route: name, NodeName: c.Param("node"),
+			From: c.RemoteIP(), RequestID: c.Writer.Header().Get(headerRequestID), Rule: rule, Route: name, NodeName: c.Param("node"),
 		}
 		e.Kind, e.Target = target(c)
 		var ctx context.Context

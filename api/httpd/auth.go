@@ -2,16 +2,19 @@ package httpd
 
 import (
 	"fmt"
+	"math"
 	"net/http"
+	"slices"
+	"strconv"
 	"time"
 
 	"github.com/gin-gonic/gin"
 	"go.uber.org/zap"
 
+	"go.temper.dev/temper/internal/access"
 	"go.temper.dev/temper/internal/basicauth"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/help"
-	"go.temper.dev/temper/internal/node"
 )
 
 // The authentication strategies, in Ironic's words.
@@ -20,22 +23,38 @@ const (
 	HTTPBasic = "http_basic"
 )
 
-// Auth says who may ask.
+// Auth says who may ask. Without a way to log in, everybody is an administrator.
 type Auth struct {
 	Strategy string // noauth or http_basic. Default noauth
 	// File is an htpasswd file of bcrypt entries (http_basic); re-read when it changes.
 	File string
+	// Others are further ways to log in. Each request is shown to all of them, and to http_basic, until one knows its credentials.
+	Others []access.Authenticator
+	// Assign adds the roles that somebody has whose credentials bring none along. Default: as in Ironic, whoever has a password by
+	// http_basic is an administrator, and nobody else has a role.
+	Assign func(*access.Identity)
 }
 
-// newAuthenticator returns nil if no login is needed.
-func newAuthenticator(a Auth, now func() time.Time, log *zap.Logger) (*basicauth.Authenticator, error) {
+// authenticators are the ways to log in; none = no login is needed.
+func (a Auth) authenticators(now func() time.Time, log *zap.Logger) ([]access.Authenticator, error) {
 	switch a.Strategy {
 	case "", NoAuth:
-		return nil, nil
+		return a.Others, nil
 	case HTTPBasic:
-		return basicauth.New(a.File, now, log)
+		basic, err := basicauth.New(a.File, now, log)
+		if err != nil {
+			return nil, err
+		}
+		return append([]access.Authenticator{basic}, a.Others...), nil
 	}
 	return nil, fmt.Errorf("auth strategy %q: want %s or %s", a.Strategy, NoAuth, HTTPBasic)
+}
+
+// administrators makes everybody with a password an administrator.
+func administrators(id *access.Identity) {
+	if id.Method == access.HTTPBasic {
+		id.Grants = append(id.Grants, access.Grant{Role: access.Admin})
+	}
 }
 
 // authCodes are the codes of refusals, by their status.
@@ -44,38 +63,87 @@ var authCodes = map[int]fault.Code{
 	http.StatusServiceUnavailable: fault.RequestBusy,
 }
 
-const (
-	userKey  = "user"
-	loginKey = "login" // of a stream's request
-)
+// noCredentials is Ironic's answer to a request that has none.
+var noCredentials = &access.Refusal{Status: http.StatusUnauthorized, Message: "Authorization required"}
+
+const identityKey = "identity"
+
+// nobody is who sends a request for a route that needs no login.
+var nobody = &access.Identity{Method: access.NoAuth}
+
+// IdentityOf is who sends a request.
+func IdentityOf(c *gin.Context) *access.Identity {
+	if id, ok := c.Value(identityKey).(*access.Identity); ok {
+		return id
+	}
+	return nobody
+}
 
 // User is the name that the client logged in with; "" if no login is needed.
-func User(c *gin.Context) string { return c.GetString(userKey) }
+func User(c *gin.Context) string {
+	if id := IdentityOf(c); id.Method != access.NoAuth {
+		return id.User
+	}
+	return ""
+}
+
+// By is User, or a general name if that is "".
+func By(c *gin.Context) string { return IdentityOf(c).By() }
 
 // authenticated refuses a request without a valid login. The body of the refusal is that
 // of Ironic's basic-auth middleware, which differs from Ironic's other errors.
 func (s *Server) authenticated(c *gin.Context) {
-	if s.auth == nil || s.isOpen(c.Request.URL.Path) {
+	if s.isOpen(c.Request.URL.Path) {
 		return
 	}
-	if s.routeOf(c).stream != nil {
-		c.Set(loginKey, s.auth.LoginOf(c.Request))
-	}
-	name, refusal := s.auth.Check(c.Request)
+	id, refusal := s.identify(c.Request)
 	if refusal == nil {
-		c.Set(userKey, name)
+		c.Set(identityKey, id)
 		return
 	}
-	refusal.Header(c.Writer.Header())
+	h := c.Writer.Header()
+	if refusal.Status == http.StatusUnauthorized {
+		for _, a := range s.logins {
+			if challenge := a.Challenge(); challenge != "" && !slices.Contains(h.Values("WWW-Authenticate"), challenge) {
+				h.Add("WWW-Authenticate", challenge)
+			}
+		}
+	}
+	if refusal.RetryAfter > 0 {
+		h.Set("Retry-After", strconv.Itoa(int(math.Ceil(refusal.RetryAfter.Seconds()))))
+	}
 	c.AbortWithStatusJSON(refusal.Status, gin.H{
 		"error": gin.H{"message": refusal.Message, "code": refusal.Status}, "code": authCodes[refusal.Status], "help": []help.Item{},
 	})
 }
 
-// By is User, or a general name if that is "".
-func By(c *gin.Context) string {
-	if u := User(c); u != "" {
-		return u
+// identify returns who sends a request, with his roles.
+func (s *Server) identify(r *http.Request) (*access.Identity, *access.Refusal) {
+	if len(s.logins) == 0 {
+		return access.Everybody(), nil
 	}
-	return node.Anonymous
+	for _, a := range s.logins {
+		id, refusal := a.Authenticate(r)
+		if refusal != nil {
+			return nil, refusal
+		}
+		if id != nil {
+			s.assign(id)
+			return id, nil
+		}
+	}
+	return nil, noCredentials
+}
+
+// lasts reports whether a request would still be let in that once was. Whether it is refused because others send wrong
+// passwords, or because whoever knows is away, says nothing about it.
+func (s *Server) lasts(r *http.Request, was *access.Identity) bool {
+	if len(s.logins) == 0 {
+		return true
+	}
+	id, refusal := s.identify(r)
+	if refusal != nil {
+		return refusal.Status != http.StatusUnauthorized
+	}
+	return id.User == was.User && slices.Equal(id.Grants, was.Grants)
 }

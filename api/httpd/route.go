@@ -6,6 +6,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"go.temper.dev/temper/api/format"
+	"go.temper.dev/temper/internal/access"
 	"go.temper.dev/temper/internal/fault"
 )
 
@@ -19,6 +20,8 @@ type Route struct {
 	secret       bool
 	audience     Audience // 0 = Clients
 	unaudited    bool
+	rule         *access.Rule
+	either       *access.Rule // which also suffices
 }
 
 // Get is a route of the microversion 1.since; 0 = it is not versioned.
@@ -55,6 +58,32 @@ func GetStream(path string, h StreamHandler) Route {
 func (r Route) Open() Route {
 	r.open = true
 	return r
+}
+
+// Needs is the route for whom the rule allows it. Each route that is not open has one.
+func (r Route) Needs(rule *access.Rule) Route {
+	r.rule = rule
+	return r
+}
+
+// Or is the route also for whom another rule allows it; nil = there is none.
+func (r Route) Or(rule *access.Rule) Route {
+	r.either = rule
+	return r
+}
+
+// Rule is the rule of the route; nil if it is open.
+func (r Route) Rule() *access.Rule { return r.rule }
+
+// Rules are the rules of which one must allow the request; none if the route is open.
+func (r Route) Rules() []*access.Rule {
+	switch {
+	case r.rule == nil:
+		return nil
+	case r.either == nil:
+		return []*access.Rule{r.rule}
+	}
+	return []*access.Rule{r.rule, r.either}
 }
 
 // For is the route for an audience. Without it a route is for Clients.

@@ -13,7 +13,7 @@ import (
 	"go.uber.org/zap"
 
 	"go.temper.dev/temper/api/format"
-	"go.temper.dev/temper/internal/basicauth"
+	"go.temper.dev/temper/internal/access"
 )
 
 func init() { gin.SetMode(gin.ReleaseMode) }
@@ -50,6 +50,9 @@ type Config struct {
 	// CurrentURL returns the URL of today for one with a path of an older API, and any other URL unchanged (the same
 	// pointer). Default: nothing has moved.
 	CurrentURL func(*url.URL) *url.URL
+	// Subjects are what the parameters of paths name, by the name of the parameter. Each of a route whose rule depends on what
+	// the request is about must be there.
+	Subjects map[string]Subject
 	// NotFound answers a path without a route.
 	NotFound Handler
 }
@@ -91,7 +94,8 @@ func (c Config) hosts() []string {
 // Server answers requests by its routes. It is safe for concurrent use.
 type Server struct {
 	Config
-	auth    *basicauth.Authenticator // nil: everybody may
+	logins  []access.Authenticator // none: everybody may do everything
+	assign  func(*access.Identity)
 	metrics *metrics
 	logIns  *logIns
 	bodies  *format.Budgets
@@ -106,7 +110,7 @@ type Server struct {
 // New makes a Server for a table of routes.
 func New(c Config, table []Route) (*Server, error) {
 	c = c.withDefaults()
-	auth, err := newAuthenticator(c.Auth, c.Now, c.Log)
+	logins, err := c.Auth.authenticators(c.Now, c.Log)
 	if err != nil {
 		return nil, err
 	}
@@ -119,8 +123,14 @@ func New(c Config, table []Route) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{
-		Config: c, auth: auth, metrics: m, logIns: newLogIns(c), bodies: bodies,
+		Config: c, logins: logins, assign: c.Auth.Assign, metrics: m, logIns: newLogIns(c), bodies: bodies,
 		table: table, byRoute: map[string]Route{},
+	}
+	if s.assign == nil {
+		s.assign = administrators
+	}
+	if err := s.checkRules(); err != nil {
+		return nil, err
 	}
 	s.stopping, s.endStreams = context.WithCancel(context.Background())
 	s.engine = s.routes()
@@ -148,7 +158,7 @@ func (s *Server) routes() *gin.Engine {
 	if err := e.SetTrustedProxies(nil); err != nil {
 		panic(err) // nil is always valid
 	}
-	e.Use(s.identified, s.observed, s.audited, s.recovered, s.bounded, s.admitted, s.bodies.Hold, s.versioned, s.authenticated, s.attributed)
+	e.Use(s.identified, s.observed, s.audited, s.recovered, s.bounded, s.admitted, s.bodies.Hold, s.versioned, s.authenticated, s.attributed, s.permitted)
 	for _, r := range s.table {
 		s.byRoute[r.Method+" "+r.Path] = r
 		if r.stream != nil {

@@ -10,7 +10,6 @@ import (
 	"github.com/gin-gonic/gin"
 	"go.uber.org/zap"
 
-	"go.temper.dev/temper/internal/basicauth"
 	"go.temper.dev/temper/internal/fault"
 )
 
@@ -24,7 +23,7 @@ type StreamHandler func(*gin.Context, *Stream) error
 var (
 	ErrStopping   = errors.New("the server is stopping")
 	ErrIdleStream = errors.New("the stream sent nothing for too long")
-	ErrLoginEnded = errors.New("the user or the password that the stream was opened with is not valid any more")
+	ErrLoginEnded = errors.New("what the stream was opened with is not valid any more: the user, the password or token, or the roles")
 )
 
 // Stream is an answer without a deadline for the whole of it. Each write has a deadline
@@ -77,15 +76,15 @@ func belowGin(w gin.ResponseWriter) http.ResponseWriter {
 // watchLogin ends a stream when the login that it was opened with is not valid any more. The function that it returns ends the
 // watching.
 func (s *Server) watchLogin(c *gin.Context, end context.CancelCauseFunc) (stop func()) {
-	login, ok := c.Value(loginKey).(basicauth.Login)
-	if !ok {
+	if len(s.logins) == 0 {
 		return func() {}
 	}
+	id, request := IdentityOf(c), c.Request.Clone(s.stopping) // the context of the request's own ends with the stream
 	var mu sync.Mutex
 	var timer *time.Timer
 	stopped := false
 	check := func() {
-		lasts := s.auth.Lasts(login)
+		lasts := s.lasts(request, id)
 		mu.Lock()
 		defer mu.Unlock()
 		switch {

@@ -4,6 +4,8 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"go.temper.dev/temper/api/format"
+	"go.temper.dev/temper/api/httpd"
+	"go.temper.dev/temper/internal/access"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/help"
 	"go.temper.dev/temper/internal/node"
@@ -20,7 +22,38 @@ func (s *Service) Find(c *gin.Context, ident string) (*node.Node, error) {
 	if err != nil {
 		return nil, err
 	}
+	return s.Visible(c, ident)
+}
+
+// FindForAgent is Find for what an agent sends about the node it runs on. No rule is about agents: they show tokens.
+func (s *Service) FindForAgent(c *gin.Context, ident string) (*node.Node, error) {
+	if node.IsUUID(ident) {
+		ident = node.CanonicalUUID(ident)
+	} else if !node.ValidName(ident, format.Minor(c)) {
+		return nil, fault.New(fault.Invalid, "Expected a logical name or UUID but received %s.", format.Clip(ident))
+	}
 	return s.Store.Node(c.Request.Context(), ident)
+}
+
+// Visible reads a node by its uuid or a name that was checked. A node that the client may not see does not exist for it.
+func (s *Service) Visible(c *gin.Context, ident string) (*node.Node, error) {
+	n, err := s.Store.Node(c.Request.Context(), ident)
+	if err == nil && !httpd.View(c, access.NodeGet).Shows(n.Owners()) {
+		err = node.NotFound(ident)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return n, nil
+}
+
+// VisibleFor is Visible for a request that a rule must allow to be done to the node.
+func (s *Service) VisibleFor(c *gin.Context, ident string, rule *access.Rule) (*node.Node, error) {
+	n, err := s.Visible(c, ident)
+	if err != nil {
+		return nil, err
+	}
+	return n, httpd.Permit(c, rule, n.Owners())
 }
 
 // NodeAndFleet reads the node of the request's path, and the conductors.
@@ -52,7 +85,7 @@ func (s *Service) Ident(c *gin.Context, ident string) (string, error) {
 		return "", fault.New(fault.Invalid, "Expected a logical name or UUID but received %s.", format.Clip(ident))
 	}
 	if format.HadJSONSuffix(c.Request.Context()) {
-		if _, err := s.Store.Node(c.Request.Context(), ident); fault.Is(err, fault.NotFound) {
+		if _, err := s.Visible(c, ident); fault.Is(err, fault.NotFound) {
 			return ident + ".json", nil
 		}
 	}

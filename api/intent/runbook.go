@@ -2,17 +2,20 @@ package intent
 
 import (
 	"cmp"
-	"context"
 	"slices"
 
+	"github.com/gin-gonic/gin"
+
 	"go.temper.dev/temper/api/format"
+	"go.temper.dev/temper/api/httpd"
+	"go.temper.dev/temper/internal/access"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
 )
 
 // ReadRunbook reads the runbook that p names, before the node's row is locked. That there is none is an error of p's parameters, of
 // which check tells in its turn.
-func (s *Service) ReadRunbook(ctx context.Context, p *Provision) error {
+func (s *Service) ReadRunbook(c *gin.Context, p *Provision) error {
 	if !p.given("runbook") {
 		return nil
 	}
@@ -21,6 +24,15 @@ func (s *Service) ReadRunbook(ctx context.Context, p *Provision) error {
 	if !node.IsUUID(ident) && !node.ValidName(ident, format.MaxMinor) {
 		p.RunbookErr = fault.New(fault.Invalid, "Expected a logical name or UUID but received %s.", format.Describe(p.Fields["runbook"]))
 		return nil
+	}
+	ctx := c.Request.Context()
+	if v := httpd.View(c, access.RunbookGet); v != nil {
+		if _, err := s.Store.RunbookOwners(ctx, ident, v); fault.Is(err, fault.NotFound) {
+			p.RunbookErr = err
+			return nil
+		} else if err != nil {
+			return err
+		}
 	}
 	b, err := s.Store.Runbook(ctx, ident)
 	if fault.Is(err, fault.NotFound) {

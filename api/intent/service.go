@@ -33,6 +33,7 @@ type Config struct {
 	AutomatedClean  bool
 	DedicatedNodes  bool
 	AutomaticLessee bool
+	OwnNodes        bool // whether a project's administrators create and delete its nodes
 	OnFailure       node.OnFailure
 	Discovery       bool // whether servers are kept that are not enrolled
 	Images          image.Policy

@@ -80,6 +80,7 @@ type NodeStore interface {
 	Nodes(ctx context.Context, f node.Filter, p node.Page) ([]node.Node, error)
 	// NodesByUUID gives the nodes of these uuids that exist, with their open operations and agents.
 	NodesByUUID(ctx context.Context, uuids []string) ([]node.Node, error)
+	OwnerStore
 	// Available are nodes that can be offered now, by the heartbeats of this moment.
 	Available(ctx context.Context, f node.AvailableFilter) ([]node.Offer, error)
 	// CreateNode sets ID and CreatedAt.
@@ -92,6 +93,21 @@ type NodeStore interface {
 	DeleteNode(ctx context.Context, ident, user string, check func(*node.Node) error) error
 	// SetMaintenance pauses the open operation, or lets it go on, and returns it; nil = none.
 	SetMaintenance(ctx context.Context, ident string, on bool, reason, user string) (*node.Operation, error)
+}
+
+// OwnerStore says which projects what belongs to. Each method takes what the path of a request has: a uuid or a name, or an operation's
+// number. The error is fault.NotFound, as for what does not exist, if the view does not show it.
+type OwnerStore interface {
+	NodeOwners(ctx context.Context, ident string, v *node.View) (node.Owners, error)
+	PortOwners(ctx context.Context, ident string, v *node.View) (node.Owners, error)
+	PortgroupOwners(ctx context.Context, ident string, v *node.View) (node.Owners, error)
+	VolumeConnectorOwners(ctx context.Context, ident string, v *node.View) (node.Owners, error)
+	VolumeTargetOwners(ctx context.Context, ident string, v *node.View) (node.Owners, error)
+	AllocationOwners(ctx context.Context, ident string, v *node.View) (node.Owners, error)
+	RunbookOwners(ctx context.Context, ident string, v *node.View) (node.Owners, error)
+	OperationOwners(ctx context.Context, ident string, v *node.View) (node.Owners, error)
+	// OwnersOfNodes gives the projects of the nodes of these uuids that exist.
+	OwnersOfNodes(ctx context.Context, uuids []string) (map[string]node.Owners, error)
 }
 
 // AttentionStore says which nodes need a person.
@@ -248,8 +264,8 @@ type AllocationStore interface {
 	UpdateAllocation(ctx context.Context, ident string, edit func(*node.Allocation) error) (*node.Allocation, error)
 	// DeleteAllocation asks allow where the allocation has a node.
 	DeleteAllocation(ctx context.Context, ident, user string, allow func(*node.Node) error) error
-	// NodeUUIDs are the uuids of those that exist, by what was asked for.
-	NodeUUIDs(ctx context.Context, idents []string) (map[string]string, error)
+	// NodeUUIDs are the uuids of those that exist and that the view shows, by what was asked for.
+	NodeUUIDs(ctx context.Context, idents []string, v *node.View) (map[string]string, error)
 }
 
 // ConductorStore keeps the conductors; Alive is true by the database's clock.

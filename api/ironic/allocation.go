@@ -8,6 +8,7 @@ import (
 
 	"go.temper.dev/temper/api/format"
 	"go.temper.dev/temper/api/httpd"
+	"go.temper.dev/temper/internal/access"
 	"go.temper.dev/temper/internal/admission"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/lockwait"
@@ -88,7 +89,7 @@ func (s *Server) listAllocations(c *gin.Context) (int, any, error) {
 		}
 		f.Node = &n.UUID
 	}
-	all, err := s.Store.Allocations(c.Request.Context(), f, p.Store())
+	all, err := s.Store.Allocations(c.Request.Context(), f, p.Of(httpd.View(c, access.AllocationGet)))
 	if err != nil {
 		return 0, nil, err
 	}
@@ -106,7 +107,7 @@ func (s *Server) getAllocation(c *gin.Context) (int, any, error) {
 
 // getNodeAllocation answers GET /v1/nodes/X/allocation.
 func (s *Server) getNodeAllocation(c *gin.Context) (int, any, error) {
-	return s.showAllocation(c, func() (*node.Allocation, error) { return s.allocationOf(c) })
+	return s.showAllocation(c, func() (*node.Allocation, error) { return s.allocationOf(c, access.AllocationGet) })
 }
 
 func (s *Server) showAllocation(c *gin.Context, find func() (*node.Allocation, error)) (int, any, error) {
@@ -141,16 +142,24 @@ func (s *Server) findAllocation(c *gin.Context) (*node.Allocation, error) {
 	return a, err
 }
 
-// allocationOf is the allocation of the node of a path.
-func (s *Server) allocationOf(c *gin.Context) (*node.Allocation, error) {
+// allocationOf is the allocation of the node of a path, if the rule allows the request to be done to it.
+func (s *Server) allocationOf(c *gin.Context, rule *access.Rule) (*node.Allocation, error) {
 	n, err := s.Find(c, c.Param("node"))
 	if err != nil {
 		return nil, err
 	}
+	none := fault.New(fault.NotFound, "Allocation for node %s was not found", format.Clip(c.Param("node")))
 	if n.AllocationUUID == "" {
-		return nil, fault.New(fault.NotFound, "Allocation for node %s was not found", format.Clip(c.Param("node")))
+		return nil, none
 	}
-	return s.Store.Allocation(c.Request.Context(), n.AllocationUUID)
+	a, err := s.Store.Allocation(c.Request.Context(), n.AllocationUUID)
+	if err == nil && !httpd.View(c, access.AllocationGet).Shows(node.Owners{Owner: a.Owner}) {
+		err = none
+	}
+	if err != nil {
+		return nil, err
+	}
+	return a, httpd.Permit(c, rule, node.Owners{Owner: a.Owner})
 }
 
 // deleteAllocation answers DELETE /v1/allocations/X.
@@ -164,7 +173,7 @@ func (s *Server) deleteAllocation(c *gin.Context) (int, any, error) {
 
 // deleteNodeAllocation answers DELETE /v1/nodes/X/allocation.
 func (s *Server) deleteNodeAllocation(c *gin.Context) (int, any, error) {
-	a, err := s.allocationOf(c)
+	a, err := s.allocationOf(c, access.AllocationDelete)
 	if err != nil {
 		return 0, nil, err
 	}

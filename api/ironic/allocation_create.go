@@ -11,6 +11,7 @@ import (
 
 	"go.temper.dev/temper/api/format"
 	"go.temper.dev/temper/api/httpd"
+	"go.temper.dev/temper/internal/access"
 	"go.temper.dev/temper/internal/admission"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/lockwait"
@@ -34,6 +35,9 @@ func (s *Server) createAllocation(c *gin.Context) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
+	if a.Owner, err = allocationOwner(c, a.Owner); err != nil {
+		return 0, nil, err
+	}
 	if err := s.resolveCandidates(c, a); err != nil {
 		return 0, nil, err
 	}
@@ -42,7 +46,7 @@ func (s *Server) createAllocation(c *gin.Context) (int, any, error) {
 		err = s.backfill(c, ident, a)
 	} else {
 		err = s.InTurn(ctx, nil, func(t *lockwait.Turn) error {
-			return s.Store.Allocate(ctx, a, node.AllocationSearch{Dedicated: s.DedicatedNodes, Patient: t.Patient()}, httpd.User(c))
+			return s.Store.Allocate(ctx, a, node.AllocationSearch{Dedicated: s.DedicatedNodes, Patient: t.Patient(), Only: httpd.View(c, access.NodeGet)}, httpd.User(c))
 		})
 	}
 	if err != nil {
@@ -58,6 +62,12 @@ func (s *Server) createAllocation(c *gin.Context) (int, any, error) {
 		shown.State, shown.NodeUUID, shown.LastError = node.Allocating, "", ""
 	}
 	return http.StatusCreated, s.allocationBody(c, &shown, allocationAttributes.UpTo(format.Minor(c))), nil
+}
+
+// allocationOwner is the project of an allocation whose request names asked. A client who may not create allocations for everybody creates
+// them for its own project, and gets nodes of that project only.
+func allocationOwner(c *gin.Context, asked string) (string, error) {
+	return httpd.OwnProject(c, access.AllocationCreateRestricted.AllowsAll(httpd.IdentityOf(c)), access.AllocationCreate, asked)
 }
 
 // newAllocation is the allocation that a POST describes, in the order in which
@@ -124,7 +134,7 @@ func (s *Server) resolveCandidates(c *gin.Context, a *node.Allocation) error {
 	for i, ident := range a.CandidateNodes {
 		a.CandidateNodes[i] = node.CanonicalUUID(ident)
 	}
-	known, err := s.Store.NodeUUIDs(c.Request.Context(), a.CandidateNodes)
+	known, err := s.Store.NodeUUIDs(c.Request.Context(), a.CandidateNodes, httpd.View(c, access.NodeGet))
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,8 @@
 package ironic
 
 import (
+	"github.com/gin-gonic/gin"
+
 	"go.temper.dev/temper/api/format"
 	"go.temper.dev/temper/api/intent"
 	"go.temper.dev/temper/internal/fault"
@@ -76,7 +78,7 @@ func (s *Server) deployTemplates() *shelf[node.DeployTemplate] {
 	return &shelf[node.DeployTemplate]{
 		resource: &deployTemplateResource, maxLimit: s.MaxLimit,
 		all: s.Store.DeployTemplates, one: s.Store.DeployTemplate, create: s.Store.CreateDeployTemplate, update: s.Store.UpdateDeployTemplate, remove: s.Store.DeleteDeployTemplate,
-		settle: func(_ int, _ []format.PatchOp, before, t *node.DeployTemplate) error {
+		settle: func(_ *gin.Context, _ []format.PatchOp, before, t *node.DeployTemplate) error {
 			return intent.RehideSteps(&t.Steps, &t.Hidden, before.Hidden)
 		},
 	}

@@ -58,7 +58,7 @@ func (s *Server) postHeartbeat(c *gin.Context) (int, any, error) {
 		s.refused.agent(askHeartbeat, err)
 		return 0, nil, err
 	}
-	n, err := s.Find(c, c.Param("node"))
+	n, err := s.FindForAgent(c, c.Param("node"))
 	if err != nil {
 		s.refused.agent(askHeartbeat, err)
 		return 0, nil, err

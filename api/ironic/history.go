@@ -32,7 +32,7 @@ func (s *Server) listHistory(c *gin.Context) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	events, err := s.Store.History(c.Request.Context(), n.UUID, p.Store())
+	events, err := s.Store.History(c.Request.Context(), n.UUID, p.Of(nil))
 	if err != nil {
 		return 0, nil, err
 	}

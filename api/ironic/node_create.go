@@ -1,7 +1,6 @@
 package ironic
 
 import (
-	"context"
 	"net/http"
 
 	"github.com/gin-gonic/gin"
@@ -11,6 +10,7 @@ import (
 	"go.temper.dev/temper/api/format"
 	"go.temper.dev/temper/api/httpd"
 	"go.temper.dev/temper/api/intent"
+	"go.temper.dev/temper/internal/access"
 	"go.temper.dev/temper/internal/admission"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
@@ -27,7 +27,10 @@ func (s *Server) createNode(c *gin.Context) (int, any, error) {
 		return 0, nil, err
 	}
 	ctx := c.Request.Context()
-	if err := s.checkParent(ctx, n.ParentNode); err != nil {
+	if n.Owner, err = httpd.OwnProject(c, access.NodeCreate.AllowsAll(httpd.IdentityOf(c)), access.NodeCreateOwn, n.Owner); err != nil {
+		return 0, nil, err
+	}
+	if err := s.checkParent(c, n.ParentNode); err != nil {
 		return 0, nil, err
 	}
 	if err := s.checkChassis(ctx, n.ChassisUUID); err != nil {
@@ -92,11 +95,11 @@ func checkCreated(n *node.Node, in *format.Object, minor int) error {
 }
 
 // checkParent refuses a parent that is not there.
-func (s *Server) checkParent(ctx context.Context, parent string) error {
+func (s *Server) checkParent(c *gin.Context, parent string) error {
 	if parent == "" {
 		return nil
 	}
-	_, err := s.Store.Node(ctx, parent)
+	_, err := s.Visible(c, parent)
 	return format.NotFoundIsInvalid(err)
 }
 

@@ -44,7 +44,7 @@ var nodeAttributes = withInterfaces(format.Attributes[view, node.Node]{
 	{Name: "console_enabled", Since: 1, Value: func(v *view) any { return v.ConsoleEnabled }},
 	{Name: "driver", Since: 1, Value: func(v *view) any { return v.Driver }, Set: setDriver, Create: true, Patch: true},
 	{
-		Name: "driver_info", Since: 1, Value: func(v *view) any { return format.Dict(v.DriverInfo) }, Nosort: true,
+		Name: "driver_info", Since: 1, Value: func(v *view) any { return redactedDict(v.driverInfo, noDriverInfo, format.Dict(v.DriverInfo)) }, Nosort: true,
 		Set: nodeSet.Dict("driver_info", func(n *node.Node) *map[string]any { return &n.DriverInfo }), Create: true, Patch: true,
 	},
 	{
@@ -59,7 +59,7 @@ var nodeAttributes = withInterfaces(format.Attributes[view, node.Node]{
 		Name: "instance_uuid", Since: 1, Value: func(v *view) any { return format.OrNull(v.InstanceUUID) },
 		Set: nodeSet.UUID("instance_uuid", func(n *node.Node) *string { return &n.InstanceUUID }), Create: true, Patch: true,
 	},
-	{Name: "last_error", Since: 1, Value: func(v *view) any { return format.OrNull(v.LastError) }},
+	{Name: "last_error", Since: 1, Value: func(v *view) any { return redacted(v.lastError, noLastError, format.OrNull(v.LastError)) }},
 	{
 		Name: "maintenance", Since: 1, Value: func(v *view) any { return v.ShownMaintenance() },
 		Set: nodeSet.Boolean("maintenance", false, func(n *node.Node) *bool { return &n.Maintenance }), Create: true, Patch: true,
@@ -72,10 +72,10 @@ var nodeAttributes = withInterfaces(format.Attributes[view, node.Node]{
 	},
 	{Name: "provision_state", Since: 1, Value: func(v *view) any { return shownState(v.ProvisionState, v.minor) }},
 	{Name: "provision_updated_at", Since: 1, Value: func(v *view) any { return format.Timestamp(v.ProvisionUpdatedAt) }},
-	{Name: "reservation", Since: 1, Value: func(v *view) any { return format.OrNull(v.reservation()) }, Nosort: true},
+	{Name: "reservation", Since: 1, Value: func(v *view) any { return redacted(v.sight.reservation, noReservation, format.OrNull(v.reservation())) }, Nosort: true},
 	{Name: "target_power_state", Since: 1, Value: func(v *view) any { return format.OrNull(string(v.TargetPowerState)) }},
 	{Name: "target_provision_state", Since: 1, Value: func(v *view) any { return format.OrNull(string(v.TargetProvisionState)) }},
-	{Name: "driver_internal_info", Since: 3, Value: func(v *view) any { return v.internalInfo() }, Nosort: true},
+	{Name: "driver_internal_info", Since: 3, Value: func(v *view) any { return redactedDict(v.sight.internalInfo, noInternalInfo, v.internalInfo()) }, Nosort: true},
 	{
 		Name: "name", Since: 5, Value: func(v *view) any { return format.OrNull(v.Name) },
 		Set: nodeSet.Text("name", 255, func(n *node.Node) *string { return &n.Name }), Create: true, Patch: true,

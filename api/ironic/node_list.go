@@ -1,7 +1,6 @@
 package ironic
 
 import (
-	"context"
 	"net/http"
 	"slices"
 	"strings"
@@ -9,7 +8,9 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"go.temper.dev/temper/api/format"
+	"go.temper.dev/temper/api/httpd"
 	"go.temper.dev/temper/api/intent"
+	"go.temper.dev/temper/internal/access"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
 )
@@ -162,9 +163,9 @@ func (s *Server) nodeCollection(c *gin.Context, q *format.Query, chassis, path s
 	}
 	var nodes []node.Node
 	if conductor != nil {
-		nodes, err = s.ownedBy(ctx, fl, *conductor, f, p)
+		nodes, err = s.ownedBy(c, fl, *conductor, f, p)
 	} else {
-		nodes, err = s.Store.Nodes(ctx, f, p.Store())
+		nodes, err = s.Store.Nodes(ctx, f, p.Of(httpd.View(c, access.NodeGet)))
 	}
 	if err != nil {
 		return 0, nil, err
@@ -181,9 +182,9 @@ func (s *Server) nodeCollection(c *gin.Context, q *format.Query, chassis, path s
 
 // ownedBy pages through the nodes that a conductor may own until a page of those
 // that it does is full. Ironic filters after the page was cut, and so loses some.
-func (s *Server) ownedBy(ctx context.Context, fl *intent.Fleet, conductor string, f node.Filter, p format.Page) ([]node.Node, error) {
+func (s *Server) ownedBy(c *gin.Context, fl *intent.Fleet, conductor string, f node.Filter, p format.Page) ([]node.Node, error) {
 	var out []node.Node
-	at := p.Store()
+	at := p.Of(httpd.View(c, access.NodeGet))
 	at.Limit = s.MaxLimit
 	f.Conductor = &conductor
 	for _, k := range fl.All {
@@ -192,7 +193,7 @@ func (s *Server) ownedBy(ctx context.Context, fl *intent.Fleet, conductor string
 		}
 	}
 	for {
-		nodes, err := s.Store.Nodes(ctx, f, at)
+		nodes, err := s.Store.Nodes(c.Request.Context(), f, at)
 		if err != nil {
 			return nil, err
 		}

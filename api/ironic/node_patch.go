@@ -29,6 +29,8 @@ type nodePatch struct {
 	minor int
 	ident string // as the client calls the node
 	fleet *intent.Fleet
+	// ownsProvisioned: the client may give an active node to another project.
+	ownsProvisioned bool
 }
 
 // patchNode answers PATCH /v1/nodes/X.
@@ -37,12 +39,15 @@ func (s *Server) patchNode(c *gin.Context) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
+	if err := p.permitted(c); err != nil {
+		return 0, nil, err
+	}
 	ident, err := s.Ident(c, p.ident)
 	if err != nil {
 		return 0, nil, err
 	}
 	ctx := c.Request.Context()
-	if err := s.checkParent(ctx, p.parent()); err != nil {
+	if err := s.checkParent(c, p.parent()); err != nil {
 		return 0, nil, err
 	}
 	if err := s.checkChassis(ctx, p.chassis()); err != nil {
@@ -171,11 +176,14 @@ func (s *Server) patch(p *nodePatch, n *node.Node) (node.Secrets, error) {
 		Roots: p.roots, RemovesOnlyInstanceUUID: p.onlyFreesInstance(), Minor: p.minor, Reservation: p.fleet.Reservation(n),
 		Orphaned: p.fleet.Orphaned(n),
 	}
+	if before.ProvisionState == node.Active && p.touches("owner") && !p.ownsProvisioned {
+		return nil, fault.New(fault.Conflict, "Cannot update owner of node \"%s\" while it is in state \"%s\".", before.UUID, before.ProvisionState)
+	}
 	if err := admission.Patch(&before, &before, rules); err != nil {
 		return nil, err // a client learns first that the node can't be changed now, and only then what is wrong with the change
 	}
 	n.Interfaces = copyStrings(n.Interfaces)
-	if err := nodeAttributes.Apply(p.ops, &view{Node: &before, minor: format.MaxMinor, fleet: p.fleet}, n); err != nil {
+	if err := nodeAttributes.Apply(p.ops, &view{Node: &before, minor: format.MaxMinor, fleet: p.fleet, sight: everything}, n); err != nil {
 		return nil, err
 	}
 	n.NameInstance(&before)

@@ -17,7 +17,7 @@ func (s *Server) getStates(c *gin.Context) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	v := &view{Node: n, minor: format.Minor(c)}
+	v := &view{Node: n, minor: format.Minor(c), sight: sightOf(c, n)}
 	out := make(map[string]any, len(stateFields))
 	for _, f := range stateFields {
 		if format.Minor(c) >= f.since {

@@ -22,7 +22,7 @@ func (s *Server) nodeBody(c *gin.Context, n *node.Node, attrs []*nodeAttribute, 
 }
 
 func (s *Server) viewOf(c *gin.Context, n *node.Node, fl *intent.Fleet) *view {
-	v := &view{Node: n, minor: format.Minor(c), fleet: fl}
+	v := &view{Node: n, minor: format.Minor(c), fleet: fl, sight: sightOf(c, n)}
 	if n.Operation != nil {
 		v.workflowURL = s.WorkflowURL(n.Operation)
 	}
@@ -36,6 +36,7 @@ type view struct {
 	minor       int
 	fleet       *intent.Fleet
 	workflowURL string
+	sight
 }
 
 // owner is the conductor that the ring maps the node to; "" = none covers it.

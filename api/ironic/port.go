@@ -9,6 +9,8 @@ import (
 	"github.com/google/uuid"
 
 	"go.temper.dev/temper/api/format"
+	"go.temper.dev/temper/api/httpd"
+	"go.temper.dev/temper/internal/access"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
 )
@@ -128,7 +130,7 @@ func (s *Server) portCollection(c *gin.Context, path string, within node.PortFil
 	}
 	var ports []node.Port
 	if !none {
-		if ports, err = s.Store.Ports(c.Request.Context(), f, p.Store()); err != nil {
+		if ports, err = s.Store.Ports(c.Request.Context(), f, p.Of(httpd.View(c, access.PortGet))); err != nil {
 			return 0, nil, err
 		}
 	}
@@ -269,10 +271,10 @@ func (s *Server) createPort(c *gin.Context) (int, any, error) {
 		p.UUID = uuid.NewString()
 	}
 	ctx := c.Request.Context()
-	if _, err := s.Store.Node(ctx, p.NodeUUID); err != nil {
+	if _, err := s.VisibleFor(c, p.NodeUUID, access.PortCreate); err != nil {
 		return 0, nil, format.NotFoundIsInvalid(err)
 	}
-	if err := s.checkMember(ctx, p); err != nil {
+	if err := s.checkMember(c, p); err != nil {
 		return 0, nil, err
 	}
 	if err := s.Store.CreatePort(ctx, p); err != nil {

@@ -8,6 +8,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"go.temper.dev/temper/api/format"
+	"go.temper.dev/temper/internal/access"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/lockwait"
 	"go.temper.dev/temper/internal/node"
@@ -40,7 +41,10 @@ func (s *Server) patchPort(c *gin.Context) (int, any, error) {
 		return 0, nil, err
 	}
 	if wanted.PortgroupUUID != port.PortgroupUUID || wanted.PhysicalNetwork != port.PhysicalNetwork || wanted.NodeUUID != port.NodeUUID {
-		if err := s.checkMember(ctx, &wanted); err != nil {
+		if err := s.permitMove(c, port.NodeUUID, wanted.NodeUUID, access.PortCreate); err != nil {
+			return 0, nil, err
+		}
+		if err := s.checkMember(c, &wanted); err != nil {
 			return 0, nil, err
 		}
 	}

@@ -2,12 +2,15 @@ package ironic
 
 import (
 	"cmp"
-	"context"
 	"reflect"
 	"regexp"
 	"strings"
 
+	"github.com/gin-gonic/gin"
+
 	"go.temper.dev/temper/api/format"
+	"go.temper.dev/temper/api/httpd"
+	"go.temper.dev/temper/internal/access"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
 )
@@ -140,9 +143,13 @@ func checkVTEP(link map[string]any, minor int) error {
 
 // checkMember are the rules for a port of a port group: both belong to one node, and all ports of the group are connected to one
 // physical network (Ironic conductor/utils.py, validate_port_physnet).
-func (s *Server) checkMember(ctx context.Context, p *node.Port) error {
+func (s *Server) checkMember(c *gin.Context, p *node.Port) error {
 	if p.PortgroupUUID == "" {
 		return nil
+	}
+	ctx := c.Request.Context()
+	if _, err := s.Store.PortgroupOwners(ctx, p.PortgroupUUID, httpd.View(c, access.PortgroupGet)); err != nil {
+		return format.NotFoundIsInvalid(err)
 	}
 	g, err := s.Store.Portgroup(ctx, p.PortgroupUUID)
 	switch {

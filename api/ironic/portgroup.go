@@ -9,6 +9,8 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"go.temper.dev/temper/api/format"
+	"go.temper.dev/temper/api/httpd"
+	"go.temper.dev/temper/internal/access"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/lockwait"
 	"go.temper.dev/temper/internal/node"
@@ -145,7 +147,7 @@ func (s *Server) portgroupCollection(c *gin.Context, path, of string, detailed b
 		}
 		f.Node = &n.UUID
 	}
-	all, err := s.Store.Portgroups(c.Request.Context(), f, l.page.Store())
+	all, err := s.Store.Portgroups(c.Request.Context(), f, l.page.Of(httpd.View(c, access.PortgroupGet)))
 	if err != nil {
 		return 0, nil, err
 	}
@@ -163,6 +165,9 @@ func (s *Server) createPortgroup(c *gin.Context) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
+	if _, err := s.VisibleFor(c, g.NodeUUID, access.PortgroupCreate); err != nil {
+		return 0, nil, format.NotFoundIsInvalid(err)
+	}
 	if err := s.Store.CreatePortgroup(c.Request.Context(), g); err != nil {
 		return 0, nil, format.NotFoundIsInvalid(err)
 	}
@@ -173,6 +178,9 @@ func (s *Server) createPortgroup(c *gin.Context) (int, any, error) {
 func (s *Server) patchPortgroup(c *gin.Context) (int, any, error) {
 	p, err := portgroupResource.patched(c, s.Store.Portgroup)
 	if err != nil {
+		return 0, nil, err
+	}
+	if err := s.permitMove(c, p.before.NodeUUID, p.after.NodeUUID, access.PortgroupCreate); err != nil {
 		return 0, nil, err
 	}
 	ctx := c.Request.Context()

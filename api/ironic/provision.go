@@ -36,7 +36,7 @@ func (s *Server) putProvision(c *gin.Context) (int, any, error) {
 	if in.Err != nil {
 		return 0, nil, in.Err
 	}
-	if err := s.ReadRunbook(c.Request.Context(), p); err != nil {
+	if err := s.ReadRunbook(c, p); err != nil {
 		return 0, nil, err
 	}
 	if p.Drive = in.Fields["configdrive"]; p.Drive == "" {

@@ -26,7 +26,8 @@ type resource[T any] struct {
 	attributes format.Attributes[T, T]
 	fresh      func() *T // one with the values that are set where a POST has none
 	record     func(*T) *node.Record
-	below      []collectionLink // what it links to where all fields are shown
+	redact     func(*gin.Context, *T) // takes out what the client may not read; nil = nothing
+	below      []collectionLink       // what it links to where all fields are shown
 }
 
 // collectionLink is a collection below a resource, and the first version that has it.
@@ -39,6 +40,11 @@ type attributesOf[T any] []*format.Attribute[T, T]
 
 // body shows t. whole says that nobody has chosen the fields.
 func (r *resource[T]) body(c *gin.Context, t *T, attrs attributesOf[T], whole bool) map[string]any {
+	if r.redact != nil {
+		copied := *t
+		r.redact(c, &copied)
+		t = &copied
+	}
 	out := format.Show(t, attrs)
 	self := r.path + "/" + r.record(t).UUID
 	out["links"] = format.Links(format.PublicURL(c), self)

@@ -3,8 +3,12 @@ package ironic
 import (
 	"slices"
 
+	"github.com/gin-gonic/gin"
+
 	"go.temper.dev/temper/api/format"
+	"go.temper.dev/temper/api/httpd"
 	"go.temper.dev/temper/api/intent"
+	"go.temper.dev/temper/internal/access"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/internal/plan"
@@ -71,19 +75,22 @@ func setRunbookName(b *node.Runbook, v any) error {
 func (s *Server) runbooks() *shelf[node.Runbook] {
 	return &shelf[node.Runbook]{
 		resource: &runbookResource, maxLimit: s.MaxLimit,
-		all: s.Store.Runbooks, one: s.Store.Runbook, create: s.Store.CreateRunbook, update: s.Store.UpdateRunbook, remove: s.Store.DeleteRunbook,
+		sees: access.RunbookGet, all: s.Store.Runbooks, one: s.Store.Runbook, create: s.Store.CreateRunbook, update: s.Store.UpdateRunbook, remove: s.Store.DeleteRunbook,
 		settle: settleRunbook,
 	}
 }
 
 // settleRunbook: a public runbook is nobody's. A PATCH that makes one public, or not, takes its owner away, and an owner can only be set
 // where it is not public afterwards.
-func settleRunbook(minor int, ops []format.PatchOp, before, after *node.Runbook) error {
-	if before.Name != after.Name && minor < minorRunbookTraits { // its name is its trait
+func settleRunbook(c *gin.Context, ops []format.PatchOp, before, after *node.Runbook) error {
+	if before.Name != after.Name && format.Minor(c) < minorRunbookTraits { // its name is its trait
 		if err := node.ValidTrait(after.Name); err != nil {
 			return fault.New(fault.Invalid, "Schema error for runbook: name: %w", err)
 		}
 		after.RenameTrait(before.Name)
+	}
+	if err := permitRunbook(c, before, after); err != nil {
+		return err
 	}
 	roots := format.Roots(ops)
 	switch owned := slices.Contains(roots, "owner"); {
@@ -93,4 +100,21 @@ func settleRunbook(minor int, ops []format.PatchOp, before, after *node.Runbook)
 		after.Owner = ""
 	}
 	return intent.RehideSteps(&after.Steps, &after.Hidden, before.Hidden)
+}
+
+// permitRunbook refuses an owner that the client may not give a runbook, and a public one of a client who may not make any. A new runbook
+// without an owner gets the client's project.
+func permitRunbook(c *gin.Context, before, after *node.Runbook) (err error) {
+	if after.Public && !before.Public {
+		if err := httpd.Permit(c, access.RunbookUpdatePublic, node.Owners{}); err != nil {
+			return err
+		}
+	}
+	switch all := access.RunbookUpdateOwner.AllowsAll(httpd.IdentityOf(c)); {
+	case before.UUID == "":
+		after.Owner, err = httpd.OwnProject(c, all, access.RunbookCreate, after.Owner)
+	case before.Owner != after.Owner && !all:
+		err = httpd.Denied(c, access.RunbookUpdateOwner)
+	}
+	return err
 }

@@ -7,6 +7,8 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"go.temper.dev/temper/api/format"
+	"go.temper.dev/temper/api/httpd"
+	"go.temper.dev/temper/internal/access"
 	"go.temper.dev/temper/internal/node"
 )
 
@@ -23,7 +25,16 @@ type shelf[T any] struct {
 	remove func(ctx context.Context, ident string) error
 	// settle checks what a POST (no ops, before is empty) or PATCH makes of a record, and completes it: among other things it takes the
 	// secrets out of it. nil = there is nothing to do.
-	settle func(minor int, ops []format.PatchOp, before, after *T) error
+	settle func(c *gin.Context, ops []format.PatchOp, before, after *T) error
+	// sees is the rule that says which records of the list a client sees; nil = all.
+	sees *access.Rule
+}
+
+func (h *shelf[T]) seen(c *gin.Context) *node.View {
+	if h.sees == nil {
+		return nil
+	}
+	return httpd.View(c, h.sees)
 }
 
 // collection returns the handler of GET of the list at path below /v1; detailed says that the path asks for all fields.
@@ -33,7 +44,7 @@ func (h *shelf[T]) collection(path string, detailed bool) func(*gin.Context) (in
 		if err != nil {
 			return 0, nil, err
 		}
-		all, err := h.all(c.Request.Context(), l.page.Store())
+		all, err := h.all(c.Request.Context(), l.page.Of(h.seen(c)))
 		if err != nil {
 			return 0, nil, err
 		}
@@ -54,7 +65,7 @@ func (h *shelf[T]) post(c *gin.Context) (int, any, error) {
 		return 0, nil, err
 	}
 	if h.settle != nil {
-		if err := h.settle(format.Minor(c), nil, new(T), t); err != nil {
+		if err := h.settle(c, nil, new(T), t); err != nil {
 			return 0, nil, err
 		}
 	}
@@ -72,7 +83,7 @@ func (h *shelf[T]) patch(c *gin.Context) (int, any, error) {
 	}
 	var allowed func(before, after *T) error
 	if h.settle != nil {
-		allowed = func(before, after *T) error { return h.settle(format.Minor(c), p.ops, before, after) }
+		allowed = func(before, after *T) error { return h.settle(c, p.ops, before, after) }
 	}
 	t, err := h.update(c.Request.Context(), h.record(p.before).UUID, h.apply(p, allowed))
 	if err != nil {

@@ -10,22 +10,30 @@ import (
 	"go.temper.dev/temper/api/format"
 	"go.temper.dev/temper/api/httpd"
 	"go.temper.dev/temper/api/intent"
+	"go.temper.dev/temper/internal/access"
 	"go.temper.dev/temper/internal/node"
 )
 
 // passthruRoutes are the routes of vendor_passthru, which take every HTTP method that Ironic does.
-func passthruRoutes(path string, call httpd.Handler) []httpd.Route {
-	return []httpd.Route{
+func passthruRoutes(path string, call httpd.Handler, rule *access.Rule) []httpd.Route {
+	out := []httpd.Route{
 		httpd.Get(path, 1, call), httpd.Post(path, 1, call), httpd.Put(path, 1, call), httpd.Patch(path, 1, call), httpd.Delete(path, 1, call),
 	}
+	for i := range out {
+		out[i] = out[i].Needs(rule)
+	}
+	return out
 }
 
 func (s *Server) vendorRoutes() []httpd.Route {
 	const ofNode, ofDriver = "/v1/nodes/:node/vendor_passthru", "/v1/drivers/:driver/vendor_passthru"
-	out := []httpd.Route{httpd.Get(ofNode+"/methods", 1, s.listNodeMethods), httpd.Get(ofDriver+"/methods", 1, s.listDriverMethods)}
+	out := []httpd.Route{
+		httpd.Get(ofNode+"/methods", 1, s.listNodeMethods).Needs(access.NodeVendorPassthru),
+		httpd.Get(ofDriver+"/methods", 1, s.listDriverMethods).Needs(access.DriverVendorPassthru),
+	}
 	for _, method := range []string{"", "/:method"} { // python-ironicclient has the method in the path
-		out = append(out, passthruRoutes(ofNode+method, s.callNodeMethod)...)
-		out = append(out, passthruRoutes(ofDriver+method, s.callDriverMethod)...)
+		out = append(out, passthruRoutes(ofNode+method, s.callNodeMethod, access.NodeVendorPassthru)...)
+		out = append(out, passthruRoutes(ofDriver+method, s.callDriverMethod, access.DriverVendorPassthru)...)
 	}
 	return out
 }

@@ -7,6 +7,8 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"go.temper.dev/temper/api/format"
+	"go.temper.dev/temper/api/httpd"
+	"go.temper.dev/temper/internal/access"
 	"go.temper.dev/temper/internal/node"
 )
 
@@ -45,7 +47,7 @@ func (s *Server) listVolumeConnectors(c *gin.Context) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	all, err := s.Store.VolumeConnectors(c.Request.Context(), of, l.page.Store())
+	all, err := s.Store.VolumeConnectors(c.Request.Context(), of, l.page.Of(httpd.View(c, access.VolumeGet)))
 	if err != nil {
 		return 0, nil, err
 	}
@@ -63,6 +65,9 @@ func (s *Server) createVolumeConnector(c *gin.Context) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
+	if _, err := s.VisibleFor(c, v.NodeUUID, access.VolumeCreate); err != nil {
+		return 0, nil, format.NotFoundIsInvalid(err)
+	}
 	if err := s.Store.CreateVolumeConnector(c.Request.Context(), v); err != nil {
 		return 0, nil, format.NotFoundIsInvalid(err)
 	}
@@ -73,6 +78,9 @@ func (s *Server) createVolumeConnector(c *gin.Context) (int, any, error) {
 func (s *Server) patchVolumeConnector(c *gin.Context) (int, any, error) {
 	p, err := volumeConnectorResource.patched(c, s.Store.VolumeConnector)
 	if err != nil {
+		return 0, nil, err
+	}
+	if err := s.permitMove(c, p.before.NodeUUID, p.after.NodeUUID, access.VolumeCreate); err != nil {
 		return 0, nil, err
 	}
 	var v *node.VolumeConnector

@@ -8,7 +8,9 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"go.temper.dev/temper/api/format"
+	"go.temper.dev/temper/api/httpd"
 	"go.temper.dev/temper/api/intent"
+	"go.temper.dev/temper/internal/access"
 	"go.temper.dev/temper/internal/node"
 )
 
@@ -21,7 +23,7 @@ var volumeTargetResource = resource[node.VolumeTarget]{
 	noun: "volume target", path: "volume/targets", items: "targets", param: "target",
 	defaults: []string{"uuid", "node_uuid", "volume_type", "boot_index", "volume_id"},
 	required: []string{"boot_index", "node_uuid", "volume_id", "volume_type"}, detail: minorVolume,
-	record: targetRecord, fresh: func() *node.VolumeTarget { return &node.VolumeTarget{} },
+	redact: redactTarget, record: targetRecord, fresh: func() *node.VolumeTarget { return &node.VolumeTarget{} },
 	attributes: append(recordFields(minorVolume, volumeTargetSet, targetRecord), format.Attributes[node.VolumeTarget, node.VolumeTarget]{
 		{
 			Name: "boot_index", Since: minorVolume, Value: func(v *node.VolumeTarget) any { return v.BootIndex },
@@ -50,6 +52,15 @@ var volumeTargetResource = resource[node.VolumeTarget]{
 	}...),
 }
 
+// redactTarget hides how a target is reached, in Ironic's words, from those who may not read it.
+func redactTarget(c *gin.Context, v *node.VolumeTarget) {
+	if !access.VolumeGetProperties.AllowsAll(httpd.IdentityOf(c)) {
+		v.Properties = map[string]any{
+			"redacted_contents": "** Value redacted: Requires permission baremetal:volume:view_target_properties access. Permission denied. **",
+		}
+	}
+}
+
 // hideProperties takes the secrets out of the properties. Where the mask stands, the secret of before stays.
 func hideProperties(before, v *node.VolumeTarget) error {
 	shown, secrets, err := intent.MaskDict("properties", v.Properties, before.Hidden.Clear)
@@ -66,7 +77,7 @@ func (s *Server) listVolumeTargets(c *gin.Context) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	all, err := s.Store.VolumeTargets(c.Request.Context(), of, l.page.Store())
+	all, err := s.Store.VolumeTargets(c.Request.Context(), of, l.page.Of(httpd.View(c, access.VolumeGet)))
 	if err != nil {
 		return 0, nil, err
 	}
@@ -84,6 +95,9 @@ func (s *Server) createVolumeTarget(c *gin.Context) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
+	if _, err := s.VisibleFor(c, v.NodeUUID, access.VolumeCreate); err != nil {
+		return 0, nil, format.NotFoundIsInvalid(err)
+	}
 	if err := hideProperties(&node.VolumeTarget{}, v); err != nil {
 		return 0, nil, err
 	}
@@ -97,6 +111,9 @@ func (s *Server) createVolumeTarget(c *gin.Context) (int, any, error) {
 func (s *Server) patchVolumeTarget(c *gin.Context) (int, any, error) {
 	p, err := volumeTargetResource.patched(c, s.Store.VolumeTarget)
 	if err != nil {
+		return 0, nil, err
+	}
+	if err := s.permitMove(c, p.before.NodeUUID, p.after.NodeUUID, access.VolumeCreate); err != nil {
 		return 0, nil, err
 	}
 	var v *node.VolumeTarget

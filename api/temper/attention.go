@@ -12,6 +12,8 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"go.temper.dev/temper/api/format"
+	"go.temper.dev/temper/api/httpd"
+	"go.temper.dev/temper/internal/access"
 	"go.temper.dev/temper/internal/explain"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/finding"
@@ -69,6 +71,7 @@ func (s *Server) listAttention(c *gin.Context) (int, any, error) {
 	case f.State != "" && !slices.Contains(node.States(), f.State):
 		q.Fail("There is no provision state %s.", format.Clip(string(f.State)))
 	}
+	f.Only = httpd.View(c, access.NodeWhy)
 	names := c.QueryArray("node")
 	if len(names) > maxAttentionNodes {
 		q.Fail("At most %d nodes can be named", maxAttentionNodes)
@@ -85,10 +88,14 @@ func (s *Server) listAttention(c *gin.Context) (int, any, error) {
 		return 0, nil, q.Err
 	}
 	ctx := c.Request.Context()
-	asked := make(chan status.System, 1)
-	go func() { asked <- s.system(ctx, false) }()
+	asked := make(chan status.System, 1) // clients who may not read what its parts are get no list of the broken ones
+	if access.FleetGet.AllowsAll(httpd.IdentityOf(c)) {
+		go func() { asked <- s.system(ctx, false) }()
+	} else {
+		asked <- status.System{}
+	}
 	if len(names) > 0 {
-		uuids, err := s.Store.NodeUUIDs(ctx, names)
+		uuids, err := s.Store.NodeUUIDs(ctx, names, f.Only)
 		if err != nil {
 			return 0, nil, err
 		}
@@ -181,7 +188,7 @@ func (s *Server) membersOf(ctx context.Context, groups []node.AttentionGroup) (m
 	if names == nil {
 		return nil, nil
 	}
-	uuids, err := s.Store.NodeUUIDs(ctx, names)
+	uuids, err := s.Store.NodeUUIDs(ctx, names, nil)
 	if err != nil {
 		return nil, err
 	}

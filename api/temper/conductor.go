@@ -90,19 +90,22 @@ func (s *Server) getConductor(c *gin.Context) (int, any, error) {
 // steps and hands over those it has. 409 for the last that covers some node,
 // unless force is set.
 func (s *Server) drainConductor(c *gin.Context) (int, any, error) {
-	in, err := format.ReadObject(c, format.MaxBody, "force")
+	in, err := format.ReadObject(c, format.MaxBody, "force", "reason")
 	if err != nil {
 		return 0, nil, err
 	}
-	force := in.Boolean("force")
+	force, reason := in.Boolean("force"), in.Reason()
 	if in.Err != nil {
 		return 0, nil, in.Err
+	}
+	if err := needReason(c, reason); err != nil {
+		return 0, nil, err
 	}
 	k, err := s.Store.AskDrain(c.Request.Context(), c.Param("conductor"), force != nil && *force)
 	if err != nil {
 		return 0, nil, err
 	}
-	httpd.Logger(c).Info("conductor asked to drain", zap.String("conductor", k.Hostname), zap.Boolp("force", force), zap.String("user", httpd.User(c)))
+	httpd.Logger(c).Info("conductor asked to drain", zap.String("conductor", k.Hostname), zap.Boolp("force", force), zap.String("reason", reason), zap.String("user", httpd.User(c)))
 	return s.acceptedFor(c, k)
 }
 

@@ -50,6 +50,11 @@ func (s *Server) decided(c *gin.Context, id int64, action node.Action, reason st
 	if err != nil {
 		return 0, nil, err
 	}
+	if action == node.ActionAbort {
+		if err := permitEnd(c, o, reason); err != nil {
+			return 0, nil, err
+		}
+	}
 	if err := o.Decide(action); err != nil {
 		return 0, nil, err
 	}

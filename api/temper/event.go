@@ -13,6 +13,7 @@ import (
 
 	"go.temper.dev/temper/api/format"
 	"go.temper.dev/temper/api/httpd"
+	"go.temper.dev/temper/internal/access"
 	"go.temper.dev/temper/internal/events"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
@@ -108,6 +109,7 @@ func (s *Server) eventFilter(c *gin.Context) (f events.Filter, err error) {
 	if q.Err != nil {
 		return f, q.Err
 	}
+	f.Only = httpd.View(c, access.EventList)
 	f.NodeUUID, err = s.filteredNode(c, ident)
 	return f, err
 }
@@ -137,7 +139,7 @@ func (s *Server) filteredNode(c *gin.Context, ident string) (string, error) {
 	if ident == "" || node.IsUUID(ident) {
 		return ident, nil
 	}
-	n, err := s.Store.Node(c.Request.Context(), ident)
+	n, err := s.Visible(c, ident)
 	if err != nil {
 		return "", err
 	}

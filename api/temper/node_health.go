@@ -8,6 +8,8 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"go.temper.dev/temper/api/format"
+	"go.temper.dev/temper/api/httpd"
+	"go.temper.dev/temper/internal/access"
 	"go.temper.dev/temper/internal/node"
 )
 
@@ -50,7 +52,7 @@ func (s *Server) getNodeHealth(c *gin.Context) (int, any, error) {
 func (s *Server) listHealth(c *gin.Context) (int, any, error) {
 	q := format.ReadQuery(c, "status", "limit", "marker")
 	p, after := q.PageByID(s.MaxLimit, "a number")
-	f := node.HealthFilter{Status: node.HealthStatus(q.Word("status")), After: after, Limit: p.Limit}
+	f := node.HealthFilter{Status: node.HealthStatus(q.Word("status")), After: after, Limit: p.Limit, Only: httpd.View(c, access.NodeGet)}
 	if f.Status != "" && !slices.Contains(node.HealthStatuses, f.Status) {
 		q.Fail("status must be one of %v", node.HealthStatuses)
 	}

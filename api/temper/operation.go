@@ -12,7 +12,9 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"go.temper.dev/temper/api/format"
+	"go.temper.dev/temper/api/httpd"
 	"go.temper.dev/temper/api/intent"
+	"go.temper.dev/temper/internal/access"
 	"go.temper.dev/temper/internal/explain"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/finding"
@@ -236,7 +238,7 @@ func (s *Server) listOperations(c *gin.Context) (int, any, error) {
 	if fold := q.Boolean("fold"); fold != nil {
 		f.Fold = *fold
 	}
-	f.Conductor, f.Since = q.Word("conductor"), q.Time("since")
+	f.Conductor, f.Since, f.Only = q.Word("conductor"), q.Time("since"), httpd.View(c, access.OperationGet)
 	if q.Err != nil {
 		return 0, nil, q.Err
 	}
@@ -246,6 +248,9 @@ func (s *Server) listOperations(c *gin.Context) (int, any, error) {
 	}
 	fl, err := s.Fleet(c.Request.Context())
 	if err != nil {
+		return 0, nil, err
+	}
+	if err := s.hideErrors(c, ops); err != nil {
 		return 0, nil, err
 	}
 	system := s.outageOf(c.Request.Context(), ops...)
@@ -269,7 +274,7 @@ func (s *Server) getOperation(c *gin.Context) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	o, err := s.Store.Operation(c.Request.Context(), id)
+	o, err := s.readOperation(c, id)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -308,11 +313,18 @@ func (s *Server) cancelOperation(c *gin.Context) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
+	o, err := s.Store.Operation(c.Request.Context(), id)
+	if err != nil {
+		return 0, nil, err
+	}
+	if err := permitEnd(c, o, reason); err != nil {
+		return 0, nil, err
+	}
 	fl, err := s.Fleet(c.Request.Context())
 	if err != nil {
 		return 0, nil, err
 	}
-	o, err := s.Stop(c, id, fl, reason)
+	o, err = s.Stop(c, id, fl, reason)
 	if err != nil {
 		return 0, nil, err
 	}

@@ -14,6 +14,7 @@ import (
 	"go.temper.dev/temper/api/format"
 	"go.temper.dev/temper/api/httpd"
 	"go.temper.dev/temper/api/intent"
+	"go.temper.dev/temper/internal/access"
 	"go.temper.dev/temper/internal/audit"
 	"go.temper.dev/temper/internal/configdrive"
 	"go.temper.dev/temper/internal/fault"
@@ -82,6 +83,9 @@ func (s *Server) readOrder(c *gin.Context, in *format.Object) (*order, error) {
 			return nil, err
 		}
 	}
+	if err := httpd.PermitTarget(c, verbRule(word)); err != nil {
+		return nil, err
+	}
 	if slices.Contains(node.PowerTargets, node.PowerState(word)) {
 		return o, s.readPowerOrder(c, in, node.PowerState(word), o)
 	}
@@ -98,13 +102,28 @@ func (s *Server) readOrder(c *gin.Context, in *format.Object) (*order, error) {
 	if o.Provision, err = s.readProvisionOrder(c, in, verb); err != nil {
 		return nil, err
 	}
-	if err := s.ReadRunbook(c.Request.Context(), o.Provision); err != nil {
+	if err := s.ReadRunbook(c, o.Provision); err != nil {
 		return nil, err
 	}
 	o.Event = verb.Event
 	o.Decide = func(n *node.Node, fl *intent.Fleet) (*node.Request, error) { return s.Decide(o.Provision, n, fl) }
 	o.obstacles = func(n *node.Node, fl *intent.Fleet) []error { return s.Obstacles(o.Provision, n, fl) }
 	return o, nil
+}
+
+// verbRule is the rule of a verb.
+func verbRule(word string) *access.Rule {
+	switch {
+	case slices.Contains(node.PowerTargets, node.PowerState(word)):
+		return access.NodeSetPower
+	case word == node.StepSetBootDevice:
+		return access.NodeSetBootDevice
+	case word == node.StepInjectNMI:
+		return access.NodeInjectNMI
+	case word == string(node.KindVendorPassthru):
+		return access.NodeVendorPassthru
+	}
+	return access.NodeSetProvision
 }
 
 // orderVerbs are the words that an order may have as its verb.

@@ -7,6 +7,8 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"go.temper.dev/temper/api/format"
+	"go.temper.dev/temper/api/httpd"
+	"go.temper.dev/temper/internal/access"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/finding"
 	"go.temper.dev/temper/internal/node"
@@ -74,9 +76,13 @@ func (s *Server) listPowers(c *gin.Context) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
+	view := httpd.View(c, access.NodeGet)
 	out := make([]shownNodePower, 0, len(nodes))
 	for i := range nodes {
 		n := &nodes[i]
+		if !view.Shows(n.Owners()) {
+			continue
+		}
 		out = append(out, shownNodePower{UUID: n.UUID, Name: format.OrNull(n.Name), Power: powerOf(finding.Power(n, s.Now())), Operation: holderOf(n)})
 	}
 	return http.StatusOK, gin.H{"nodes": out}, nil

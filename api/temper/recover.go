@@ -86,6 +86,11 @@ func (s *Server) recoverNode(c *gin.Context) (int, any, error) {
 	if in.Err != nil {
 		return 0, nil, in.Err
 	}
+	if !dryRun {
+		if err := needReason(c, reason); err != nil {
+			return 0, nil, err
+		}
+	}
 	ctx := c.Request.Context()
 	n, fl, err := s.NodeAndFleet(c)
 	if err != nil {

@@ -55,7 +55,7 @@ func (s *Server) getRing(c *gin.Context) (int, any, error) {
 // ringNodes returns a page of nodes, or the one of that name or uuid if ident is not empty.
 func (s *Server) ringNodes(ctx context.Context, ident string, f node.Filter, p format.Page) ([]node.Node, error) {
 	if ident == "" {
-		return s.Store.Nodes(ctx, f, p.Store())
+		return s.Store.Nodes(ctx, f, p.Of(nil))
 	}
 	n, err := s.Store.Node(ctx, ident)
 	if err != nil {

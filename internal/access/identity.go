@@ -67,6 +67,14 @@ func Everybody() *Identity {
 	return &Identity{User: node.Anonymous, Method: NoAuth, Grants: []Grant{{Role: Admin}}}
 }
 
+// By is the name under which the identity's deeds are recorded, also where nobody logs in.
+func (id *Identity) By() string {
+	if id.User == "" {
+		return node.Anonymous
+	}
+	return id.User
+}
+
 // Projects are the projects in which the identity has a role, each once.
 func (id *Identity) Projects() []string {
 	var out []string

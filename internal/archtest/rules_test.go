@@ -47,7 +47,6 @@ var rules = []rule{
 	{at: "internal/inventory", ours: []string{"internal/text"}, never: []string{anyThirdParty}, why: "what inventories say is pure"},
 	{at: "internal/plan", ours: []string{"internal/fault", "internal/node", "internal/text"}, never: []string{anyThirdParty}, why: "the domain is pure"},
 	{at: "internal/rootdevice", never: []string{anyThirdParty}, why: "the choice of a disk is pure"},
-	{at: "internal/access", ours: []string{"internal/node"}, never: []string{anyThirdParty}, why: "who may do what, however he proves who he is"},
 	{at: "internal/audit/sink", ours: []string{"internal/audit", "internal/events"}, never: []string{pgx, gin, gofish, temporal}, why: "it sends rows, wherever they are stored"},
 	{at: "internal/tokens", ours: []string{"internal/access"}, never: []string{pgx, gin, gofish, temporal}, why: "tokens, wherever they are kept"},
 	{at: "internal/audit", ours: []string{"internal/access"}, never: []string{pgx, gin, gofish, temporal}, why: "who has changed what, whoever writes it"},
@@ -61,7 +60,7 @@ var rules = []rule{
 
 	{at: "internal/coverage", ours: []string{"internal/ring"}, never: []string{anyThirdParty}, why: "who can serve what is pure"},
 
-	{at: "internal/events", ours: []string{"internal/fault", "internal/mask"}, never: []string{temporal, pgx, gin, gofish}, why: "the order of events, wherever they are stored"},
+	{at: "internal/events", ours: []string{"internal/fault", "internal/mask", "internal/node"}, never: []string{temporal, pgx, gin, gofish}, why: "the order of events, wherever they are stored"},
 
 	{at: "internal/lockwait", ours: []string{"internal/node"}, never: []string{temporal, pgx, gin, gofish}, why: "who waits in which order, whoever hears of the ends"},
 
@@ -93,7 +92,9 @@ var rules = []rule{
 	{at: "internal/imagecache", ours: []string{"internal/qcow2", "internal/agent", "internal/dial", "internal/fault", "internal/image", "internal/text"}, never: []string{temporal, pgx, gin, gofish}, why: "images from wherever they are, whoever writes them"},
 	{at: "internal/store", ours: []string{"internal/node", "internal/inventory", "internal/events", "internal/fault", "internal/mask", "internal/admission", "internal/closing", "internal/coverage", "internal/mask", "internal/plan", "internal/secret", "schemas", "internal/share", "internal/text", "internal/webhook", "internal/audit", "internal/tokens"}, never: []string{temporal, gin, gofish}, why: "SQL and nothing else"},
 	{at: "internal/pgserver", never: []string{temporal, gin, gofish}, why: "it starts PostgreSQL and knows nothing of us"},
-	{at: "internal/basicauth", ours: []string{"internal/text"}, never: []string{temporal, pgx, gin, gofish}, why: "who somebody is, whatever they want"},
+	{at: "internal/access", ours: []string{"internal/node"}, never: []string{anyThirdParty}, why: "who may do what is pure"},
+	{at: "internal/grants", ours: []string{"internal/access"}, never: []string{temporal, pgx, gin, gofish}, why: "who has which role, whatever the roles may do"},
+	{at: "internal/basicauth", ours: []string{"internal/access", "internal/text"}, never: []string{temporal, pgx, gin, gofish}, why: "who somebody is, whatever they want"},
 	{at: "internal/config", ours: []string{"internal/node", "internal/origin"}, never: []string{temporal, gin, gofish}, why: "settings are read before anything is there; pgx reads what a database URL means"},
 	{at: "internal/log", ours: []string{"internal/mask"}, never: []string{pgx, gin, gofish}, why: "everything may log"},
 	{at: "internal/metrics", ours: []string{"internal/origin"}, never: []string{temporal, pgx, gin, gofish}, why: "it serves what others count"},
@@ -124,7 +125,7 @@ var rules = []rule{
 		why: "workflows decide; activities do",
 	},
 	{
-		at: "api", ours: []string{"internal/dial", "internal/imagecache", "internal/agent", "internal/events", "internal/explain", "internal/status", "internal/image", "internal/node", "web", "internal/webhook"},
+		at: "api", ours: []string{"internal/access", "internal/dial", "internal/imagecache", "internal/agent", "internal/events", "internal/explain", "internal/status", "internal/image", "internal/node", "web", "internal/webhook"},
 		never: []string{temporal, pgx, gofish}, why: "it fits its parts together",
 	},
 	{
@@ -132,11 +133,11 @@ var rules = []rule{
 		never: []string{temporal, pgx, gofish}, why: "shapes of requests and answers, whatever the resource",
 	},
 	{
-		at: "api/httpd", ours: []string{"api/format", "internal/basicauth", "internal/fault", "internal/help", "internal/jsonlimit", "internal/node", "internal/origin", "internal/access", "internal/audit"},
+		at: "api/httpd", ours: []string{"internal/access", "api/format", "internal/basicauth", "internal/fault", "internal/help", "internal/jsonlimit", "internal/node", "internal/origin", "internal/audit"},
 		never: []string{temporal, pgx, gofish}, why: "a server of routes, whatever is behind them",
 	},
 	{
-		at: "api/intent", ours: []string{"internal/closing", "internal/lockwait", "api/format", "api/httpd", "internal/admission", "internal/coverage", "internal/events", "internal/explain", "internal/fault", "internal/help", "internal/image", "internal/inventory", "internal/mask", "internal/medium", "internal/node", "internal/plan", "internal/ring", "internal/rootdevice", "internal/secret", "internal/share", "internal/text", "internal/webhook", "internal/audit", "internal/tokens"},
+		at: "api/intent", ours: []string{"internal/access", "internal/closing", "internal/lockwait", "api/format", "api/httpd", "internal/admission", "internal/coverage", "internal/events", "internal/explain", "internal/fault", "internal/help", "internal/image", "internal/inventory", "internal/mask", "internal/medium", "internal/node", "internal/plan", "internal/ring", "internal/rootdevice", "internal/secret", "internal/share", "internal/text", "internal/webhook", "internal/audit", "internal/tokens"},
 		never: []string{temporal, pgx, gofish}, why: "what is asked of a node, not how it is carried out",
 	},
 	{
@@ -148,15 +149,15 @@ var rules = []rule{
 		never: []string{temporal, pgx, gofish}, why: "what agents write, wherever it comes from",
 	},
 	{
-		at: "api/ironic", ours: []string{"internal/rootdevice", "internal/lockwait", "internal/networkdata", "api/format", "api/httpd", "api/intent", "internal/admission", "internal/agent", "internal/configdrive", "internal/coverage", "internal/fault", "internal/jsonlimit", "internal/mask", "internal/node", "internal/plan", "internal/share", "internal/text", "internal/audit"},
+		at: "api/ironic", ours: []string{"internal/access", "internal/rootdevice", "internal/lockwait", "internal/networkdata", "api/format", "api/httpd", "api/intent", "internal/admission", "internal/agent", "internal/configdrive", "internal/coverage", "internal/fault", "internal/jsonlimit", "internal/mask", "internal/node", "internal/plan", "internal/share", "internal/text", "internal/audit"},
 		never: []string{temporal, pgx, gofish}, why: "Ironic's resources know nothing of Temper's own",
 	},
 	{
-		at: "api/temper", ours: []string{"internal/lockwait", "api/format", "api/httpd", "api/intent", "internal/admission", "internal/closing", "internal/configdrive", "internal/coverage", "internal/events", "internal/explain", "internal/fault", "internal/finding", "internal/help", "internal/inventory", "internal/node", "internal/plan", "internal/share", "internal/status", "internal/timeline", "internal/webhook", "internal/mask", "internal/text", "internal/access", "internal/audit", "internal/tokens"},
+		at: "api/temper", ours: []string{"internal/access", "internal/lockwait", "api/format", "api/httpd", "api/intent", "internal/admission", "internal/closing", "internal/configdrive", "internal/coverage", "internal/events", "internal/explain", "internal/fault", "internal/finding", "internal/help", "internal/inventory", "internal/node", "internal/plan", "internal/share", "internal/status", "internal/timeline", "internal/webhook", "internal/mask", "internal/text", "internal/audit", "internal/tokens"},
 		never: []string{temporal, pgx, gofish}, why: "Temper's own resources know nothing of Ironic's",
 	},
 	{
-		at: "api/apitest", ours: []string{"api", "internal/agent", "internal/coverage", "internal/fault", "internal/node", "internal/store", "internal/testenv", "schemas", "internal/dial", "internal/webhook", "internal/audit"},
+		at: "api/apitest", ours: []string{"internal/access", "api", "internal/agent", "internal/coverage", "internal/fault", "internal/node", "internal/store", "internal/testenv", "schemas", "internal/dial", "internal/webhook", "internal/audit"},
 		never: []string{temporal, gofish}, why: "a whole API over a database, for tests",
 	},
 	{at: "worker", ours: []string{"*"}, not: []string{"api", "web", "internal/sim", "cmd", "test"}, never: []string{gin}, why: "it fits the real things together"},

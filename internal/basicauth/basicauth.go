@@ -26,6 +26,7 @@ import (
 	"go.uber.org/zap"
 	"golang.org/x/time/rate"
 
+	"go.temper.dev/temper/internal/access"
 	"go.temper.dev/temper/internal/text"
 )
 
@@ -96,54 +97,41 @@ func newAuthenticator(u *users, now func() time.Time, log *zap.Logger) *Authenti
 	return a
 }
 
-// Refusal is the answer to a request that is not let in.
-type Refusal struct {
-	Status     int
-	Message    string        // Ironic's message if it has one for the case
-	RetryAfter time.Duration // 0 = no Retry-After header
-}
+// challenge asks for a name and a password, as Ironic does.
+const challenge = `Basic realm="Baremetal API"`
 
-// Header sets the headers that belong to the refusal.
-func (r *Refusal) Header(h http.Header) {
-	if r.Status == http.StatusUnauthorized {
-		h.Set("WWW-Authenticate", `Basic realm="Baremetal API"`)
+// Challenge implements access.Authenticator.
+func (*Authenticator) Challenge() string { return challenge }
+
+// Authenticate implements access.Authenticator.
+func (a *Authenticator) Authenticate(r *http.Request) (*access.Identity, *access.Refusal) {
+	if _, _, ok := r.BasicAuth(); !ok {
+		return nil, nil
 	}
-	if r.RetryAfter > 0 {
-		h.Set("Retry-After", strconv.Itoa(int(math.Ceil(r.RetryAfter.Seconds()))))
+	name, refusal := a.Check(r)
+	if refusal != nil {
+		return nil, refusal
 	}
+	return &access.Identity{User: name, Method: access.HTTPBasic}, nil
 }
 
 // Check returns the name of the user who sent the request, or the refusal.
-func (a *Authenticator) Check(r *http.Request) (user string, refusal *Refusal) {
+func (a *Authenticator) Check(r *http.Request) (user string, refusal *access.Refusal) {
 	name, password, ok := r.BasicAuth()
 	if !ok {
-		return "", &Refusal{Status: http.StatusUnauthorized, Message: "Authorization required"}
+		return "", &access.Refusal{Status: http.StatusUnauthorized, Message: "Authorization required"}
 	}
 	// RemoteAddr, because a client can write any address into a header.
 	res, wait := a.check(r.Context(), name, password, sourceOf(r.RemoteAddr))
 	switch res {
 	case throttled:
-		return "", &Refusal{http.StatusTooManyRequests, "Too many wrong passwords from this address; try again later", wait}
+		return "", &access.Refusal{Status: http.StatusTooManyRequests, Message: "Too many wrong passwords from this address; try again later", RetryAfter: wait}
 	case busy:
-		return "", &Refusal{http.StatusServiceUnavailable, "Too many passwords are being checked; try again", time.Second}
+		return "", &access.Refusal{Status: http.StatusServiceUnavailable, Message: "Too many passwords are being checked; try again", RetryAfter: time.Second}
 	case wrong:
-		return "", &Refusal{Status: http.StatusUnauthorized, Message: "Incorrect username or password"}
+		return "", &access.Refusal{Status: http.StatusUnauthorized, Message: "Incorrect username or password"}
 	}
 	return name, nil
-}
-
-// Login is a login that is still going on, such as that of a stream.
-type Login struct{ user, hash string }
-
-// LoginOf returns the login of a request. It is to be taken before Check, so that a password that is changed meanwhile is noticed.
-func (a *Authenticator) LoginOf(r *http.Request) Login {
-	name, _, _ := r.BasicAuth()
-	return Login{name, a.users.table().hashes[name]}
-}
-
-// Lasts reports whether the user is still in the file with the same password. It compares no password, so it takes little time.
-func (a *Authenticator) Lasts(l Login) bool {
-	return l.hash != "" && a.users.table().hashes[l.user] == l.hash
 }
 
 // Handler calls h for requests that are let in, and answers the others with the
@@ -151,7 +139,7 @@ func (a *Authenticator) Lasts(l Login) bool {
 func (a *Authenticator) Handler(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if _, refusal := a.Check(r); refusal != nil {
-			refusal.Header(w.Header())
+			header(w.Header(), refusal)
 			w.Header().Set("Content-Type", "application/json")
 			w.WriteHeader(refusal.Status)
 			_ = json.NewEncoder(w).Encode(map[string]string{"error": refusal.Message}) // fails only if the client has gone
@@ -159,6 +147,16 @@ func (a *Authenticator) Handler(h http.Handler) http.Handler {
 		}
 		h.ServeHTTP(w, r)
 	})
+}
+
+// header sets the headers that belong to the refusal.
+func header(h http.Header, r *access.Refusal) {
+	if r.Status == http.StatusUnauthorized {
+		h.Set("WWW-Authenticate", challenge)
+	}
+	if r.RetryAfter > 0 {
+		h.Set("Retry-After", strconv.Itoa(int(math.Ceil(r.RetryAfter.Seconds()))))
+	}
 }
 
 // check checks the name and password of a request from source. If the result is

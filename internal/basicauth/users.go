@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strings"
 	"sync"
 
 	"github.com/tg123/go-htpasswd"
@@ -26,9 +25,8 @@ type users struct {
 
 // userTable is the content of the file at one time.
 type userTable struct {
-	file   *htpasswd.File
-	all    []*entry          // all hashes, in no particular order
-	hashes map[string]string // by user
+	file *htpasswd.File
+	all  []*entry // all hashes, in no particular order
 }
 
 // entry is a hash in the file.
@@ -85,12 +83,7 @@ func (u *users) read() (t *userTable, skipped int, err error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	t = &userTable{hashes: map[string]string{}}
-	for line := range strings.Lines(string(content)) {
-		if user, hash, ok := strings.Cut(strings.TrimSpace(line), ":"); ok {
-			t.hashes[user] = hash
-		}
-	}
+	t = &userTable{}
 	accept := func(hash string) (htpasswd.EncodedPasswd, error) {
 		if _, err := bcrypt.Cost([]byte(hash)); err != nil || len(hash) != bcryptLength {
 			return nil, errBadLine

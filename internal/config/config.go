@@ -152,6 +152,7 @@ type Rules struct {
 	AutomaticLessee bool   `key:"automatic_lessee" default:"true" help:"whether the project of an instance (instance_info.project_id) becomes the lessee of a node that has none, until the instance goes"`
 	UnhealthyNodes  string `key:"unhealthy_nodes" default:"offered" help:"whether available nodes in critical health are offered to allocations and compute services: offered or withheld"`
 	AllowMD5        bool   `key:"allow_md5_checksum" default:"false" help:"whether images may be checked by md5, which does not protect against forged ones"`
+	OwnNodes        bool   `key:"project_admin_can_manage_own_nodes" default:"true" help:"whether administrators and services of a project may create and delete nodes that their project owns"`
 	ImageDownload   string `key:"image_download_source" default:"http" help:"how agents get images where a node does not say: http is from image_source, local is from temper boot, or the API, at agent_url, which fetches each image once"`
 	AgentTLS        bool   `key:"agent_require_tls" default:"true" help:"whether agents must be spoken to by https"`
 	AgentLoopback   bool   `key:"agent_allow_loopback" default:"false" help:"whether agents may be on this machine, as simulated ones are"`
@@ -219,6 +220,7 @@ const (
 type Auth struct {
 	Strategy     string `key:"strategy" help:"http_basic or noauth; required if the API or compute service listens on more than loopback"`
 	HtpasswdFile string `key:"htpasswd_file" help:"file with users and bcrypt hashes, for http_basic"`
+	AccessFile   string `key:"access_file" help:"file that says which roles users, groups and claims have (docs/security.md); read again when it changes; without it, whoever has a password by http_basic is an administrator"`
 	Plain        bool   `key:"plain_http" default:"false" help:"whether passwords may cross the network without TLS, where a proxy or an internal network protects them"`
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"go.temper.dev/temper/internal/mask"
+	"go.temper.dev/temper/internal/node"
 )
 
 // Event is something that happened.
@@ -21,6 +22,7 @@ type Event struct {
 	Kind      string // of the operation
 	Cause     string // why it failed, a code; "" = it did not, or nobody knows
 	Data      map[string]any
+	Owners    node.Owners // of the node at that time; clients do not get it
 }
 
 // MarshalJSON returns one object: the common fields, and then those of Data. Passwords in URLs are masked.
@@ -98,12 +100,13 @@ type Filter struct {
 	Kinds      []string // of the operation
 	Operations []int64
 	Causes     []string
-	Types      []string // whole types, or their beginnings up to a dot: baremetal, baremetal.node, operation
+	Only       *node.View // of the nodes at that time; nil = all, also what is about no node
+	Types      []string   // whole types, or their beginnings up to a dot: baremetal, baremetal.node, operation
 }
 
 // Wants reports whether the event is one of those.
 func (f *Filter) Wants(e *Event) bool {
-	return (f.NodeUUID == "" || f.NodeUUID == e.NodeUUID) &&
+	return f.Only.Shows(e.Owners) && (f.NodeUUID == "" || f.NodeUUID == e.NodeUUID) &&
 		(len(f.Kinds) == 0 || slices.Contains(f.Kinds, e.Kind)) &&
 		(len(f.Operations) == 0 || slices.Contains(f.Operations, e.Operation)) &&
 		(len(f.Causes) == 0 || slices.Contains(f.Causes, e.Cause)) &&

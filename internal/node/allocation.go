@@ -44,8 +44,9 @@ type Allocation struct {
 
 // AllocationSearch says how a node is looked for.
 type AllocationSearch struct {
-	Dedicated bool // an allocation without an owner does not get a node that has one, unless it names the node
-	Patient   bool // the end of an operation that ends soon (Operation.EndsSoon) is worth waiting for
+	Dedicated bool  // an allocation without an owner does not get a node that has one, unless it names the node
+	Patient   bool  // the end of an operation that ends soon (Operation.EndsSoon) is worth waiting for
+	Only      *View // of which nodes a failure tells why they do not fit; nil = all
 }
 
 // AsksMaintenance reports whether the allocation wants a node in maintenance.

@@ -57,8 +57,9 @@ type AttentionFilter struct {
 	ConductorGroup        *string
 	Driver, ResourceClass string
 	State                 State
-	Limit                 int // 0 or more than MaxLimit = MaxLimit
-	AfterRank, AfterCount int // of the last row of the page before; rank 0 = the first page
+	Only                  *View // nil = all nodes
+	Limit                 int   // 0 or more than MaxLimit = MaxLimit
+	AfterRank, AfterCount int   // of the last row of the page before; rank 0 = the first page
 	AfterNode             int64
 	AfterCause            fault.Code
 }

@@ -126,6 +126,7 @@ type NodeHealth struct {
 // HealthFilter narrows a list of the health of nodes.
 type HealthFilter struct {
 	Status HealthStatus // "" = any
+	Only   *View        // nil = all nodes
 	After  int64        // ID of the last node of the page before; 0 = the first page
 	Limit  int          // 0 or more than MaxLimit = MaxLimit
 }

@@ -15,6 +15,7 @@ type Page struct {
 	Marker  string // uuid of the last row of the page before; "" = the first page
 	SortKey string // a field by its name in the API; "" = id
 	SortDir string // asc, desc; "" = asc
+	Only    *View  // of what belongs to some; nil = of everything
 }
 
 // Filter narrows a list of nodes. A field that is nil or empty does not.
@@ -63,6 +64,7 @@ type OperationFilter struct {
 	// Fold leaves out failed undos that were repeated with the same cause: Operation.Repeats of the
 	// last one says how many there were.
 	Fold   bool
+	Only   *View // of nodes that exist; nil = of all nodes
 	Limit  int   // 0 or more than MaxLimit = MaxLimit
 	Marker int64 // id of the last operation of the page before; 0 = the first page
 }

@@ -40,6 +40,11 @@ func NotFound(ident string) error {
 	return fault.Coded(fault.NodeNotFound, "Node %s could not be found.", ident)
 }
 
+// OperationNotFound is the error of an operation that does not exist.
+func OperationNotFound(ident string) error {
+	return fault.Coded(fault.OperationNotFound, "Operation %s could not be found.", ident)
+}
+
 // AllocationNotFound is the error for an allocation that does not exist.
 func AllocationNotFound(ident string) error {
 	return fault.New(fault.NotFound, "Allocation %s could not be found.", ident)

@@ -86,7 +86,7 @@ SELECT EXISTS (SELECT FROM nodes n JOIN operations o ON o.node_id = n.id AND o.e
 var (
 	refusedInClassSQL = `
 WITH coverage AS MATERIALIZED (SELECT * FROM coverage(@timeout))
-SELECT why, count(*), coalesce(min(r.uuid::text) FILTER (WHERE why = '` + freeAgain + `'), '') FROM (SELECT n.uuid, ` + refusedSQL + ` AS why FROM nodes n WHERE n.resource_class = @class) r
+SELECT why, count(*), coalesce(min(r.uuid::text) FILTER (WHERE why = '` + freeAgain + `'), '') FROM (SELECT n.uuid, ` + refusedSQL + ` AS why FROM nodes n WHERE n.resource_class = @class AND (@all OR n.owner = ANY (@view_owners) OR n.lessee = ANY (@view_lessees))) r
  GROUP BY why ORDER BY count(*) DESC, why`
 	refusedAmongSQL = `
 WITH coverage AS MATERIALIZED (SELECT * FROM coverage(@timeout))
@@ -115,7 +115,7 @@ func (s *Store) Allocate(ctx context.Context, a *node.Allocation, search node.Al
 	if a.UUID == "" {
 		a.UUID = uuid.NewString()
 	}
-	w := giving{store: s, a: a, user: user, patient: search.Patient, offer: s.offerArgs(a, search.Dedicated)}
+	w := giving{store: s, a: a, user: user, patient: search.Patient, offer: s.offerArgs(a, search.Dedicated), only: search.Only}
 	given := args{"uuid": a.UUID, "asked": sortedTraits(a.Traits)}
 	quick, patient := giveQuicklySQL, givePatientlySQL
 	if len(a.CandidateNodes) > 0 {
@@ -155,6 +155,7 @@ type giving struct {
 	offer args
 	// patient: nothing is recorded while a node would fit whose operation ends soon.
 	patient bool
+	only    *node.View
 	held    bool // the last try has found a node that an operation holds by now
 }
 
@@ -202,9 +203,10 @@ func allocatedEvent(a *node.Allocation, user string) node.HistoryEvent {
 // fail records that no node fits, and why. It counts the reasons over the nodes of the resource
 // class, or over the candidates that the allocation names.
 func (w *giving) fail(ctx context.Context) error {
-	sql, held, a := refusedInClassSQL, heldInClassSQL, w.offer
+	sql, held, a, of := refusedInClassSQL, heldInClassSQL, w.offer, withView(w.offer, w.only)
 	if len(w.a.CandidateNodes) > 0 {
 		sql, held, a = refusedAmongSQL, heldAmongSQL, w.with(args{"candidates": w.a.CandidateNodes})
+		of = a // whoever named them sees them
 	}
 	var counts []node.Refused
 	var holding []node.Operation
@@ -213,7 +215,7 @@ func (w *giving) fail(ctx context.Context) error {
 		if w.patient {
 			b.Queue(held, a).Query(collect(&holding, eachOperation()))
 		}
-		b.Queue(sql, a).Query(func(rows pgx.Rows) (err error) {
+		b.Queue(sql, of).Query(func(rows pgx.Rows) (err error) {
 			counts, err = pgx.CollectRows(rows, func(r pgx.CollectableRow) (c node.Refused, err error) {
 				var one string
 				err = r.Scan(&c.Why, &c.Count, &one)

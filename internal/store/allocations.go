@@ -71,6 +71,9 @@ func (s *Store) Allocation(ctx context.Context, ident string) (*node.Allocation,
 	return &a, nil
 }
 
+// allocationMissing is the error for a marker that is no allocation.
+const allocationMissing = "Allocation %s could not be found."
+
 // Allocations returns a page of the allocations that the filter selects. Without a sort key the
 // oldest come first.
 func (s *Store) Allocations(ctx context.Context, f node.AllocationFilter, p node.Page) ([]node.Allocation, error) {
@@ -84,12 +87,16 @@ func (s *Store) Allocations(ctx context.Context, f node.AllocationFilter, p node
 		q.args["node"] = id
 	}
 	q.allocations(f)
+	q.onlyOwned(p.Only, "t", "")
 	if err := q.page("allocations", "t", allocationSort, p); err != nil {
+		return nil, err
+	}
+	if err := ownedAllocations.marker(ctx, s, p, allocationMissing); err != nil {
 		return nil, err
 	}
 	out, err := list(ctx, s, "list allocations", allocationsSQL+q.String(), q.args, eachAllocation())
 	if err == nil && len(out) == 0 && p.Marker != "" {
-		err = s.needMarker(ctx, allocationMarkerSQL, p.Marker, "Allocation %s could not be found.")
+		err = s.needMarker(ctx, allocationMarkerSQL, p.Marker, allocationMissing)
 	}
 	return out, err
 }
@@ -267,12 +274,12 @@ func (s *Store) Backfill(ctx context.Context, ident string, a *node.Allocation, 
 const candidatesSQL = `
 SELECT w.ident, coalesce(u.uuid, m.uuid)::text
   FROM unnest(@idents::text[], @uuids::uuid[]) AS w (ident, uuid)
-  LEFT JOIN nodes u ON u.uuid = w.uuid
-  LEFT JOIN nodes m ON w.uuid IS NULL AND m.name = w.ident`
+  LEFT JOIN nodes u ON u.uuid = w.uuid AND (@all OR u.owner = ANY(@view_owners) OR u.lessee = ANY(@view_lessees))
+  LEFT JOIN nodes m ON w.uuid IS NULL AND m.name = w.ident AND (@all OR m.owner = ANY(@view_owners) OR m.lessee = ANY(@view_lessees))`
 
 // NodeUUIDs returns the uuids of the nodes that idents, uuids or names, stand for. An ident without a
-// node is not in the map.
-func (s *Store) NodeUUIDs(ctx context.Context, idents []string) (map[string]string, error) {
+// node that the view shows is not in the map.
+func (s *Store) NodeUUIDs(ctx context.Context, idents []string, v *node.View) (map[string]string, error) {
 	uuids := make([]*string, len(idents))
 	for i, ident := range idents {
 		if node.IsHyphenatedUUID(ident) {
@@ -283,7 +290,7 @@ func (s *Store) NodeUUIDs(ctx context.Context, idents []string) (map[string]stri
 		ident string
 		uuid  *string
 	}
-	all, err := list(ctx, s, "find nodes", candidatesSQL, args{"idents": idents, "uuids": uuids}, func(r pgx.Row) (f found, err error) {
+	all, err := list(ctx, s, "find nodes", candidatesSQL, withView(args{"idents": idents, "uuids": uuids}, v), func(r pgx.Row) (f found, err error) {
 		return f, r.Scan(&f.ident, &f.uuid)
 	})
 	out := make(map[string]string, len(all))

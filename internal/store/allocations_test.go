@@ -303,7 +303,7 @@ func TestProjects(t *testing.T) {
 	free(t, url, "gold", 3)
 	raw(t, url, `UPDATE nodes SET owner = 'p1' WHERE name = 'gold-1'`)
 	raw(t, url, `UPDATE nodes SET owner = 'p1', lessee = 'p2' WHERE name = 'gold-2'`)
-	named, err := s.NodeUUIDs(t.Context(), []string{"gold-1", "gold-2", "gold-3", "nobody", someUUID()})
+	named, err := s.NodeUUIDs(t.Context(), []string{"gold-1", "gold-2", "gold-3", "nobody", someUUID()}, nil)
 	require.NoError(t, err)
 	require.Len(t, named, 3)
 	try := func(a node.Allocation, dedicated bool) string {

@@ -123,6 +123,12 @@ func (s *Store) attentionFilter(f node.AttentionFilter) *attentionQuery {
 		q.sql["and named n"] = " AND n.uuid = ANY(@nodes::uuid[])"
 		q.args["nodes"] = f.Nodes
 	}
+	if f.Only != nil {
+		view := &query{args: q.args}
+		view.only(f.Only, "n")
+		q.sql["and named t"] += " AND t.node_id IN (SELECT n.id FROM nodes n" + view.String() + ")"
+		q.sql["and named n"] += " AND " + strings.Join(view.where, " AND ")
+	}
 	return q
 }
 
@@ -164,7 +170,7 @@ func (s *Store) attentionGroups(f node.AttentionFilter) (string, args) {
 	q.args["named"], q.args["rank"], q.args["count"], q.args["after"] = maxNamed, f.AfterRank, f.AfterCount, string(f.AfterCause)
 	quarantine := quarantineGroupSQL
 	q.sql["most"] = "@named"
-	if f.Nodes != nil {
+	if f.Nodes != nil || f.Only != nil {
 		quarantine, q.sql["most"] = quarantineOfNamedSQL, "ALL"
 	}
 	return q.in(strings.Replace(attentionGroupsSQL, "{quarantine}", quarantine, 1)), q.args

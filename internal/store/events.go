@@ -16,13 +16,14 @@ const (
 
 	// A range of numbers, so that the time it takes is bounded whatever the filter wants. The index of the primary key is in this order.
 	eventsSQL = `
-SELECT e.seq, e.at, e.type, coalesce(e.node_uuid::text, ''), e.node_name, coalesce(e.operation_id, 0), e.kind, e.cause, e.data
+SELECT e.seq, e.at, e.type, coalesce(e.node_uuid::text, ''), e.node_name, coalesce(e.operation_id, 0), e.kind, e.cause, e.data, coalesce(e.owner, ''), coalesce(e.lessee, '')
   FROM events e
  WHERE e.seq > @after AND e.seq <= @through AND e.type <> ''
    AND (@node = '' OR e.node_uuid = nullif(@node, '')::uuid)
    AND (@kinds::text[] = '{}' OR e.kind = ANY (@kinds))
    AND (@operations::bigint[] = '{}' OR e.operation_id = ANY (@operations))
    AND (@causes::text[] = '{}' OR e.cause = ANY (@causes))
+   AND (@all OR e.owner = ANY (@view_owners) OR e.lessee = ANY (@view_lessees))
    AND (@types::text[] = '{}' OR EXISTS (SELECT FROM unnest(@types::text[]) t WHERE e.type = t OR starts_with(e.type, t || '.')))
  ORDER BY e.seq LIMIT @limit`
 
@@ -47,7 +48,7 @@ UPDATE event_feed SET followed_until = clock_timestamp() + @lease * interval '1 
 const followLease = time.Minute
 
 func scanEvents(r pgx.Row) (e events.Event, err error) {
-	return e, r.Scan(&e.Seq, &e.At, &e.Type, &e.NodeUUID, &e.NodeName, &e.Operation, &e.Kind, &e.Cause, &e.Data)
+	return e, r.Scan(&e.Seq, &e.At, &e.Type, &e.NodeUUID, &e.NodeName, &e.Operation, &e.Kind, &e.Cause, &e.Data, &e.Owners.Owner, &e.Owners.Lessee)
 }
 
 // batcher is a pool or a connection.
@@ -65,10 +66,10 @@ func readEvents(ctx context.Context, db batcher, q events.Query) (found []events
 }
 
 func eventArgs(q events.Query) args {
-	return args{
+	return withView(args{
 		"after": q.After, "through": q.Through, "node": q.Filter.NodeUUID, "kinds": orNone(q.Filter.Kinds),
 		"operations": orNone(q.Filter.Operations), "causes": orNone(q.Filter.Causes), "types": orNone(q.Filter.Types), "limit": q.Limit,
-	}
+	}, q.Filter.Only)
 }
 
 func orNone[T any](list []T) []T {

@@ -107,15 +107,7 @@ SELECT n.id, n.uuid::text, coalesce(n.name, ''), coalesce(h.status, 'unknown'), 
 
 	healthListSQL = `
 SELECT n.id, n.uuid::text, coalesce(n.name, ''), h.status, h.reasons, h.since, h.read_at, ` + withheldSQL + `
-  FROM node_health h JOIN nodes n ON n.id = h.node_id
- WHERE h.node_id > @after AND h.status = @status
- ORDER BY h.node_id LIMIT @limit`
-
-	anyHealthListSQL = `
-SELECT n.id, n.uuid::text, coalesce(n.name, ''), h.status, h.reasons, h.since, h.read_at, ` + withheldSQL + `
-  FROM node_health h JOIN nodes n ON n.id = h.node_id
- WHERE h.node_id > @after
- ORDER BY h.node_id LIMIT @limit`
+  FROM node_health h JOIN nodes n ON n.id = h.node_id`
 )
 
 // NodeHealth returns the health of a node. If it was never read, its status is unknown.
@@ -139,12 +131,14 @@ func (s *Store) HealthList(ctx context.Context, f node.HealthFilter) ([]node.Nod
 }
 
 func (s *Store) healthList(f node.HealthFilter) (string, args) {
-	a := args{"withhold": s.withhold, "after": f.After, "limit": pageLimit(f.Limit)}
-	if f.Status == "" {
-		return anyHealthListSQL, a
+	q := &query{args: args{"withhold": s.withhold, "after": f.After, "limit": pageLimit(f.Limit)}, tail: " ORDER BY h.node_id LIMIT @limit"}
+	q.and("h.node_id > @after")
+	if f.Status != "" {
+		q.and("h.status = @status")
+		q.args["status"] = string(f.Status)
 	}
-	a["status"] = string(f.Status)
-	return healthListSQL, a
+	q.only(f.Only, "n")
+	return healthListSQL + q.String(), q.args
 }
 
 func scanHealth(r pgx.Row) (h node.NodeHealth, err error) {

@@ -32,12 +32,19 @@ func (s *Store) Nodes(ctx context.Context, f node.Filter, p node.Page) ([]node.N
 	if err := q.page("nodes", "n", nodeSort, p); err != nil {
 		return nil, err
 	}
+	if err := ownedNodes.marker(ctx, s, p, nodeMissing); err != nil {
+		return nil, err
+	}
+	q.view = p.Only
 	nodes, err := list(ctx, s, "list nodes", q.nodesSQL(), q.args, eachShownNode())
 	if err == nil && len(nodes) == 0 && p.Marker != "" {
-		err = s.needMarker(ctx, nodeMarkerSQL, p.Marker, "Node %s could not be found.")
+		err = s.needMarker(ctx, nodeMarkerSQL, p.Marker, nodeMissing)
 	}
 	return nodes, err
 }
+
+// nodeMissing is the error for a marker that is no node.
+const nodeMissing = "Node %s could not be found."
 
 const nodeMarkerSQL = `SELECT true FROM nodes WHERE uuid = @marker`
 
@@ -64,13 +71,28 @@ type query struct {
 	// that an operator or a failure has put into maintenance.
 	quarantined, maintained bool
 	byID                    bool // the list is ordered by age
+	view                    *node.View
 }
 
 // nodesSQL returns the statement of a page of nodes. A list of nodes in quarantine that is ordered by
 // age has a statement of its own: such nodes may be few or nearly all, and PostgreSQL can't know
 // which when it plans. The statement takes the first nodes of each row of needs that nobody covers,
-// so that it reads at most a page for each of these rows.
+// so that it reads at most a page for each of these rows. For the same reason, a list of what projects own or lease takes the
+// first nodes of each project.
 func (q *query) nodesSQL() string {
+	some := func(condition string) string {
+		return "SELECT n.id FROM nodes n WHERE " + strings.Join(append([]string{condition}, q.where...), " AND ") + q.tail
+	}
+	switch {
+	case q.view != nil && !q.quarantined && q.byID:
+		q.views(q.view)
+		of := func(projects, column string) string {
+			return "SELECT l.id FROM unnest(@" + projects + "::text[]) x (project) CROSS JOIN LATERAL (" + some("n."+column+" = x.project") + ") l"
+		}
+		return withCoverageSQL + q.pageOf(of("view_owners", "owner")+" UNION "+of("view_lessees", "lessee"))
+	case q.view != nil:
+		q.only(q.view, "n")
+	}
 	switch {
 	case !q.quarantined:
 		return withCoverageSQL + nodesSQL + q.String()
@@ -81,14 +103,16 @@ func (q *query) nodesSQL() string {
 		q.and(quarantinedSQL)
 		return withCoverageSQL + nodesSQL + q.String()
 	}
-	some := func(condition string) string {
-		return "SELECT n.id FROM nodes n WHERE " + strings.Join(append([]string{condition}, q.where...), " AND ") + q.tail
-	}
 	ids := "SELECT l.id FROM coverage x CROSS JOIN LATERAL (" + some("n.need_id = x.id") + ") l WHERE x.quarantined"
 	if q.maintained {
 		ids = "(" + some("n.maintenance") + ") UNION " + ids
 	}
-	return withCoverageSQL + ", page AS MATERIALIZED (SELECT n.id FROM (" + ids + ") n" + q.tail + ")\n" +
+	return withCoverageSQL + q.pageOf(ids)
+}
+
+// pageOf returns the end of a statement of a page of those nodes whose ids a statement selects.
+func (q *query) pageOf(ids string) string {
+	return ", page AS MATERIALIZED (SELECT n.id FROM (" + ids + ") n" + q.tail + ")\n" +
 		nodesSQL + " WHERE n.id IN (SELECT p.id FROM page p)" + q.tail
 }
 

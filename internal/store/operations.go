@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"strconv"
 
 	"github.com/jackc/pgx/v5"
 
@@ -28,9 +29,7 @@ func (s *Store) Operation(ctx context.Context, id int64) (*node.Operation, error
 	return &o, nil
 }
 
-func noOperation(id int64) error {
-	return fault.Coded(fault.OperationNotFound, "Operation %d could not be found.", id)
-}
+func noOperation(id int64) error { return node.OperationNotFound(strconv.FormatInt(id, 10)) }
 
 const operationsSQL = `SELECT o.* FROM operations o`
 
@@ -50,7 +49,16 @@ func (s *Store) Operations(ctx context.Context, f node.OperationFilter) ([]node.
 		f.Deleted = f.Deleted || !living
 	}
 	q := operationsQuery(f, uuid)
-	return list(ctx, s, "list operations", operationsSQL+q.String(), q.args, eachOperation())
+	return list(ctx, s, "list operations", q.operationsSQL(f.Only), q.args, eachOperation())
+}
+
+// operationsSQL returns the statement of a list of operations of the nodes that a view shows.
+func (q *query) operationsSQL(v *node.View) string {
+	if v == nil {
+		return operationsSQL + q.String()
+	}
+	q.only(v, "n")
+	return operationsSQL + " JOIN nodes n ON n.id = o.node_id" + q.String()
 }
 
 const newestEndedSQL = `

@@ -137,6 +137,12 @@ func (r *records[T]) list(ctx context.Context, s *Store, q *query, p node.Page) 
 	if err := q.page(r.name, "r", r.sorts, p); err != nil {
 		return nil, err
 	}
+	if r.node != nil {
+		if err := ownedByNode(r).marker(ctx, s, p, r.missing); err != nil {
+			return nil, err
+		}
+		q.only(p.Only, "n")
+	}
 	out, err := list(ctx, s, "list "+r.what+"s", r.selected+q.String(), q.args, r.each())
 	if err == nil && len(out) == 0 && p.Marker != "" {
 		err = s.needMarker(ctx, "SELECT true FROM "+r.name+" WHERE uuid = @marker", p.Marker, r.missing)

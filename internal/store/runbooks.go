@@ -25,9 +25,14 @@ var runbooks = newRecords(
 	other("traits", func(b *node.Runbook) *[]string { return &b.Traits }, func(b *node.Runbook, _ *dicts) any { return sortedTraits(b.Traits) }).by(onCreate|onPatch),
 )
 
-// Runbooks is a page of the runbooks. Hidden is not read.
+// Runbooks is a page of the runbooks, the public ones always among them. Hidden is not read.
 func (s *Store) Runbooks(ctx context.Context, p node.Page) ([]node.Runbook, error) {
-	return runbooks.list(ctx, s, &query{args: args{}}, p)
+	if err := ownedRunbooks.marker(ctx, s, p, runbooks.missing); err != nil && node.IsHyphenatedUUID(p.Marker) {
+		return nil, err
+	}
+	q := &query{args: args{}}
+	q.onlyOwned(p.Only, "r", " OR r.public")
+	return runbooks.list(ctx, s, q, p)
 }
 
 // Runbook is the runbook of that uuid or name.

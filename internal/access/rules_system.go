@@ -1,0 +1,26 @@
+package access
+
+// Ironic's rules of the system.
+var (
+	ChassisGet           = define("baremetal:chassis:get", "read chassis", systemReader)
+	ChassisCreate        = define("baremetal:chassis:create", "create chassis", systemAdmin)
+	ChassisUpdate        = define("baremetal:chassis:update", "change chassis", systemMember)
+	ChassisDelete        = define("baremetal:chassis:delete", "delete chassis", systemAdmin)
+	DriverGet            = define("baremetal:driver:get", "read drivers", systemReader)
+	DriverGetProperties  = define("baremetal:driver:get_properties", "read which settings drivers have", systemReader)
+	DriverGetRAID        = define("baremetal:driver:get_raid_logical_disk_properties", "read which settings of RAID drivers have", systemReader)
+	DriverVendorPassthru = define("baremetal:driver:vendor_passthru", "call vendors' methods of drivers", systemAdmin)
+	ConductorGet         = define("baremetal:conductor:get", "read conductors", systemReader)
+	TemplateGet          = define("baremetal:deploy_template:get", "read deploy templates", systemReader)
+	TemplateCreate       = define("baremetal:deploy_template:create", "create deploy templates", systemAdmin)
+	TemplateUpdate       = define("baremetal:deploy_template:update", "change deploy templates", systemAdmin)
+	TemplateDelete       = define("baremetal:deploy_template:delete", "delete deploy templates", systemAdmin)
+	RunbookList          = define("baremetal:runbook:list", "list their projects' runbooks, and the public ones", anyReader)
+	RunbookListAll       = define("baremetal:runbook:list_all", "list all runbooks", systemReader)
+	RunbookGet           = define("baremetal:runbook:get", "read a runbook", allocationReader)
+	RunbookCreate        = define("baremetal:runbook:create", "create runbooks", systemMember, []who{{anywhere, Manager}})
+	RunbookUpdate        = define("baremetal:runbook:update", "change a runbook", systemMember, ownerAdmin)
+	RunbookUpdatePublic  = define("baremetal:runbook:update:public", "make a runbook public", systemMember)
+	RunbookUpdateOwner   = define("baremetal:runbook:update:owner", "give a runbook to a project", systemMember)
+	RunbookDelete        = define("baremetal:runbook:delete", "delete a runbook", systemMember, ownerAdmin)
+)

@@ -1,0 +1,26 @@
+package access
+
+// Rules of Temper.
+var (
+	EventList          = define("temper:event:list", "follow what happens to their projects' nodes", systemOrOwnerReader)
+	OperationList      = define("temper:operation:list", "list the operations of their projects' nodes", anyReader)
+	OperationGet       = define("temper:operation:get", "read an operation", systemOrProjectReader)
+	OperationEnd       = define("temper:operation:end", "cancel, retry and decide about an operation that they requested themselves", systemOrOwnerMemberAndLesseeAdmin)
+	OperationEndOthers = define("temper:operation:end_others", "the same for operations that somebody else requested", systemAdmin, projectAdmin)
+	OperationRecover   = define("temper:operation:recover", "recover operations by force, or after Temporal has lost them", systemAdmin)
+	NodeWhy            = define("temper:node:why", "read why a node is as it is and what happened in its operations, and list the nodes that need a person", systemOrOwnerReader)
+	NodeLogs           = define("temper:node:logs", "read logs that agents sent, and recordings of consoles", systemMemberOrOwnerMember)
+	NodeWaive          = define("temper:node:waive", "waive what a node owes", systemAdmin)
+	NodeDeleted        = define("temper:node:deleted", "list deleted nodes", systemReader)
+	NodeAvailable      = define("temper:node:available", "list nodes for a scheduler", systemReader)
+	WebhookGet         = define("temper:webhook:get", "read webhooks", systemReader)
+	WebhookSet         = define("temper:webhook:set", "create, change, test and delete webhooks", systemAdmin)
+	FleetGet           = define("temper:fleet:get", "read conductors, coverage, the ring and the status of the parts", systemReader)
+	ConductorDrain     = define("temper:conductor:drain", "drain and forget conductors", systemAdmin)
+	Reconcile          = define("temper:reconcile:run", "run the reconciliation", systemMember)
+	ComputeGet         = define("temper:compute_service:get", "read compute services and their shares", systemReader)
+	ComputeServe       = define("temper:compute_service:serve", "register a compute service, and say which instances are gone", systemMember, systemService)
+	ComputeSet         = define("temper:compute_service:set", "move instances, and forget compute services", systemAdmin)
+	DiscoveryGet       = define("temper:discovery:get", "read which servers were discovered", systemReader)
+	DiscoveryDelete    = define("temper:discovery:delete", "forget discovered servers", systemMember)
+)
