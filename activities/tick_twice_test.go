@@ -21,7 +21,7 @@ func (r *records) tick() reconcile.TickResult {
 	r.Helper()
 	tick := &reconcile.Reconciler{
 		Store: r.db, Ring: r.db, Operations: r.db, Starter: r.temporal, Controller: r.temporal, Describer: r.temporal,
-		Shares: r.db, Instances: r.db, Defaults: r.ops.Policy.Defaults(), Log: zap.NewNop(),
+		Shares: r.db, Instances: r.db, Defaults: r.ops.Policy.Defaults(), Audit: reconcile.AuditKept{Age: time.Hour, Most: 1000}, Log: zap.NewNop(),
 	}
 	var s testsuite.WorkflowTestSuite
 	env := s.NewTestActivityEnvironment()

@@ -30,6 +30,7 @@ import (
 // Store is what the API reads and writes.
 type Store interface {
 	intent.Store
+	httpd.AuditStore
 	boot.Store
 	images.Store
 }
@@ -265,7 +266,7 @@ func New(c Config) (*Server, error) {
 	}
 	http, err := httpd.New(httpd.Config{
 		Auth: c.Auth, Listen: c.Listen, AllowedHosts: c.AllowedHosts, PublicURL: c.PublicURL, Log: c.Log, Metrics: c.Metrics,
-		Now: c.Now, RequestTimeout: c.RequestTimeout, Unversioned: ironic.RootResources(), CurrentURL: ironic.CurrentURL, Subjects: service.Subjects(), NotFound: ironic.NotFound,
+		Now: c.Now, Audit: c.Store, RequestTimeout: c.RequestTimeout, Unversioned: ironic.RootResources(), CurrentURL: ironic.CurrentURL, Subjects: service.Subjects(), NotFound: ironic.NotFound,
 	}, slices.Concat(theirs.Routes(), ours.Routes(), boot.New(c.Store, c.Ramdisk, c.discoveries()).Routes(), images.New(c.Store, c.ImageCache, c.Images).Routes()))
 	if err != nil {
 		return nil, err

@@ -8,11 +8,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/compose-spec/compose-go/v2/types"
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
+	"go.temper.dev/temper/internal/audit"
 	"go.temper.dev/temper/internal/coverage"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/internal/pgserver"
@@ -101,6 +103,7 @@ func TestRolesOfTheDatabaseCanDoWhatTheyNeedAndNoMore(t *testing.T) {
 		require.NoError(t, s.DeleteNode(t.Context(), n.UUID, user, func(*node.Node) error { return nil }))
 		_, err = s.ForgetDeleted(t.Context(), 0)
 		require.NoError(t, err)
+		auditAs(t, s, as(t, at, user), user)
 		s.Close()
 		c, err := pgx.Connect(t.Context(), as(t, at, user))
 		require.NoError(t, err)
@@ -108,6 +111,28 @@ func TestRolesOfTheDatabaseCanDoWhatTheyNeedAndNoMore(t *testing.T) {
 		require.NoError(t, err, "tables of later migrations are granted, too")
 		require.NoError(t, c.Close(t.Context()))
 	}
+}
+
+// auditAs checks that a role may add to the audit and read it, and that only the orchestrator's may drop what is old.
+func auditAs(t *testing.T, s *store.Store, at, user string) {
+	t.Helper()
+	require.NoError(t, s.Audit(t.Context(), audit.Entry{User: user, Outcome: audit.Accepted}, false))
+	require.NoError(t, s.FoldLogIns(t.Context(), []audit.LogIns{{From: user, Minute: time.Now().Truncate(time.Minute), Count: 1}}))
+	for _, sql := range []string{"UPDATE audit SET username = 'x'", "DELETE FROM audit", "TRUNCATE audit", "DELETE FROM audit_newest", "TRUNCATE audit_newest", "DROP TABLE audit_newest"} {
+		refused(t, at, sql)
+	}
+	_, err := s.KeepAudit(t.Context(), time.Hour, 0)
+	if user != "temper_orchestrator" {
+		require.ErrorContains(t, err, "permission denied for function audit_rotate")
+		rows, err := s.AuditEntries(t.Context(), audit.Filter{User: user})
+		require.NoError(t, err)
+		require.Len(t, rows, 1)
+		refused(t, at, "UPDATE audit_sinks SET sent_through = 0")
+		return
+	}
+	require.NoError(t, err, "it ends a partition and drops it")
+	refused(t, at, "DELETE FROM audit_newest") // the partition that it has made
+	require.NoError(t, s.Audit(t.Context(), audit.Entry{User: user, Outcome: audit.Accepted}, false))
 }
 
 // The role of Temporal's server and tools owns their two databases and is no superuser,

@@ -117,7 +117,7 @@ var statuses = map[enums.WorkflowExecutionStatus]statusMeaning{
 	enums.WORKFLOW_EXECUTION_STATUS_COMPLETED:        {how: node.RunCompleted},
 	enums.WORKFLOW_EXECUTION_STATUS_FAILED:           {how: "failed"},
 	enums.WORKFLOW_EXECUTION_STATUS_CANCELED:         {how: "cancelled"},
-	enums.WORKFLOW_EXECUTION_STATUS_TERMINATED:       {how: "terminated"},
+	enums.WORKFLOW_EXECUTION_STATUS_TERMINATED:       {how: node.RunTerminated},
 	enums.WORKFLOW_EXECUTION_STATUS_TIMED_OUT:        {how: node.RunTimedOut},
 }
 

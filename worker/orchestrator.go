@@ -37,6 +37,7 @@ type Orchestrator struct {
 	MediaTimeout time.Duration // how long after its request an inserted medium may still appear
 	Retention    time.Duration // of the records of deleted nodes
 	Events       reconcile.EventsKept
+	Audit        reconcile.AuditKept
 	Webhooks     Webhooks
 	StopGrace    time.Duration
 	Metrics      *Metrics
@@ -60,7 +61,7 @@ func (o *Orchestrator) Run(ctx context.Context) error {
 	}
 	rec := &reconcile.Reconciler{
 		Store: o.Reconcile, Ring: o.Ring, Operations: o.Operations, Starter: starter, Controller: starter, Describer: Describer{Client: c},
-		Defaults: o.Policy.Defaults(), Shares: o.Shares, Instances: o.Instances, Reaping: o.Reaping, Safe: o.Safe, MediaTimeout: o.MediaTimeout, Interval: o.Temporal.Interval, Retention: o.Retention, Events: o.Events,
+		Defaults: o.Policy.Defaults(), Shares: o.Shares, Instances: o.Instances, Reaping: o.Reaping, Safe: o.Safe, MediaTimeout: o.MediaTimeout, Interval: o.Temporal.Interval, Retention: o.Retention, Events: o.Events, Audit: o.Audit,
 		SayLost: help.Of(nil, explain.LostSpeedup).Sentence(), Log: o.Log,
 	}
 	register(w, ops, rec)

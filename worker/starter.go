@@ -139,7 +139,7 @@ func (s Starter) Decide(ctx context.Context, o *node.Operation, a node.Action, b
 
 func (s Starter) decide(ctx context.Context, o *node.Operation, a node.Action, by, reason string) error {
 	h, err := s.Client.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
-		UpdateID:   fmt.Sprintf("decision-%d-%s", len(o.Decisions)+1, a),
+		UpdateID:   workflows.DecisionID(len(o.Decisions)+1, a),
 		WorkflowID: o.WorkflowID, RunID: o.RunID, UpdateName: workflows.DecideUpdate, WaitForStage: client.WorkflowUpdateStageCompleted,
 		Args: []any{workflows.Decision{Action: a, By: by, Reason: reason}},
 	})

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"go.temporal.io/sdk/temporal"
@@ -20,6 +21,14 @@ import (
 // argument is a Decision. It is refused if the operation waits for none. It is answered when
 // the decision is in the row.
 const DecideUpdate = "decide"
+
+// decisionPrefix begins the ids of the updates that the API sends. Temporal's UI makes up ids of another form.
+const decisionPrefix = "decision-"
+
+// DecisionID is the id of the update with which the API sends the decision with that number: sent again, it is the same update.
+func DecisionID(number int, action node.Action) string {
+	return fmt.Sprintf("%s%d-%s", decisionPrefix, number, action)
+}
 
 // Decision is what somebody decides about the step at which an operation holds.
 type Decision struct {
@@ -54,7 +63,7 @@ type hold struct {
 // registerDecide registers the handler of DecideUpdate.
 func (o *operation) registerDecide(ctx workflow.Context) error {
 	o.decided = workflow.NewBufferedChannel(ctx, 1)
-	return workflow.SetUpdateHandlerWithOptions(ctx, DecideUpdate, o.takeDecision, workflow.UpdateHandlerOptions{
+	return workflow.SetUpdateHandlerWithOptions(ctx, DecideUpdate, o.takeUpdate, workflow.UpdateHandlerOptions{
 		Validator:   o.checkDecision,
 		Description: decideHelp,
 	})
@@ -80,9 +89,14 @@ func nonRetryable(err error) error {
 	return temporal.NewNonRetryableApplicationError(err.Error(), fault.KindOf(err).String(), nil)
 }
 
+// takeUpdate takes the decision of an update, of the API or of a person in Temporal.
+func (o *operation) takeUpdate(ctx workflow.Context, d Decision) error {
+	return o.takeDecision(ctx, d, !strings.HasPrefix(workflow.GetCurrentUpdateInfo(ctx).ID, decisionPrefix))
+}
+
 // takeDecision writes a decision into the row, even if the operation is being cancelled
 // meanwhile, because the decision was accepted. The update is answered after that.
-func (o *operation) takeDecision(ctx workflow.Context, d Decision) error {
+func (o *operation) takeDecision(ctx workflow.Context, d Decision, inTemporal bool) error {
 	held := o.held
 	if err := o.checkDecision(d); err != nil { // two decisions arrived at the same time
 		return err
@@ -92,6 +106,7 @@ func (o *operation) takeDecision(ctx workflow.Context, d Decision) error {
 	o.seq++
 	err := workflow.ExecuteLocalActivity(localOptions(ctx, string(d.Action)), operations.Decide, orchestrator.DecideInput{
 		Operation: o.in.Operation, Seq: o.seq, Action: d.Action, By: cmp.Or(d.By, byTemporal), Reason: d.Reason,
+		InTemporal: inTemporal,
 	}).Get(ctx, nil)
 	if held.taken = err == nil; held.taken {
 		held.decision = &d
@@ -168,7 +183,7 @@ func (o *operation) awaitDecision(ctx workflow.Context, h *hold, cause error) (a
 		case h.taken: // the decision is being written
 			left = readEvery
 		case seen.Unhold:
-			if err := o.takeDecision(ctx, Decision{Action: node.ActionRetry, By: seen.By, Reason: "unhold"}); err != nil {
+			if err := o.takeDecision(ctx, Decision{Action: node.ActionRetry, By: seen.By, Reason: "unhold"}, false); err != nil {
 				return false, outcomeOf(err), err
 			}
 			continue

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -84,9 +85,13 @@ func (a *answer) Complete(_ any, err error) {
 	a.completed, a.failed = true, err
 }
 
+var decisions atomic.Int64 // each update has an id of its own
+
 func decide(env *testsuite.TestWorkflowEnvironment, after time.Duration, d workflows.Decision) *answer {
 	a := &answer{}
-	env.RegisterDelayedCallback(func() { env.UpdateWorkflow(workflows.DecideUpdate, "", a, d) }, after)
+	env.RegisterDelayedCallback(func() {
+		env.UpdateWorkflow(workflows.DecideUpdate, workflows.DecisionID(int(decisions.Add(1)), d.Action), a, d)
+	}, after)
 	return a
 }
 
@@ -294,4 +299,19 @@ func TestADecisionThatIsTooLongIsRefused(t *testing.T) {
 		require.Less(t, len(a.rejected.Error()), 300)
 	}
 	require.Len(t, j.decided, 1)
+}
+
+// Temporal's UI gives its updates other ids than the API.
+func TestADecisionSaysWhetherItCameByTemporal(t *testing.T) {
+	j := &judged{}
+	env := j.env(t)
+	j.runs = []func() (conductor.StepsResult, error){fails(fault.Refused, "no disk"), done}
+	a := &answer{}
+	env.RegisterDelayedCallback(func() {
+		env.UpdateWorkflow(workflows.DecideUpdate, "0f8fad5b-d9cb-469f-a165-70867728950e", a, workflows.Decision{Action: node.ActionRetry, By: "ann"})
+	}, time.Hour)
+	env.ExecuteWorkflow(workflows.Operate, input)
+	require.NoError(t, env.GetWorkflowError())
+	require.NoError(t, a.failed)
+	require.Equal(t, []orchestrator.DecideInput{{Operation: 7, Seq: 3, Action: node.ActionRetry, By: "ann", InTemporal: true}}, j.decided)
 }

@@ -9,6 +9,7 @@ import (
 	"go.temporal.io/sdk/activity"
 
 	"go.temper.dev/temper/activities"
+	"go.temper.dev/temper/internal/audit"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
 )
@@ -165,6 +166,8 @@ type DecideInput struct {
 	Action    node.Action `json:"action"`
 	By        string      `json:"by"`
 	Reason    string      `json:"reason,omitempty"`
+	// InTemporal: it was sent by Temporal's UI or another client of Temporal, and not by the API.
+	InTemporal bool `json:"in_temporal,omitempty"`
 }
 
 // Decide writes a decision into the row: the step is to run again, or is skipped, or the
@@ -172,6 +175,9 @@ type DecideInput struct {
 // node's history.
 func (a *Operations) Decide(ctx context.Context, in DecideInput) error {
 	run := activity.GetInfo(ctx).WorkflowExecution.RunID
+	if in.InTemporal {
+		ctx, _ = audit.Begin(ctx, audit.InTemporal(string(in.Action), in.Reason))
+	}
 	_, err := a.Store.Direct(ctx, in.Operation, func(n *node.Node) (node.OperationChange, error) {
 		o := n.Operation
 		switch {

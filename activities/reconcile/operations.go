@@ -12,6 +12,7 @@ import (
 	"go.uber.org/zap"
 
 	"go.temper.dev/temper/activities"
+	"go.temper.dev/temper/internal/audit"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
 )
@@ -339,6 +340,10 @@ func (r *Reconciler) end(o *orphan) node.End {
 // close ends orphaned operations.
 func (r *Reconciler) close(ctx context.Context, orphans []orphan, out *TickResult) error {
 	return each(ctx, orphans, func(o *orphan) error {
+		ctx := ctx
+		if o.how == node.RunTerminated {
+			ctx, _ = audit.Begin(ctx, audit.InTemporal("terminate", ""))
+		}
 		next, err := r.Operations.CloseOperation(ctx, r.end(o))
 		switch {
 		case fault.Is(err, fault.Lost) || fault.Is(err, fault.Conflict):

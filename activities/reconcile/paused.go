@@ -7,6 +7,7 @@ import (
 	"go.uber.org/zap"
 
 	"go.temper.dev/temper/activities"
+	"go.temper.dev/temper/internal/audit"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
 )
@@ -24,12 +25,14 @@ func (r *Reconciler) recordPause(ctx context.Context, o *node.Operation, p *node
 	out.Paused++
 	known, now := *o, time.Now()
 	if known.PauseInTemporal(*p, now) {
+		ctx, record := audit.Begin(ctx, audit.InTemporal("pause", p.Reason))
 		_, err := r.Operations.Direct(ctx, o.ID, func(n *node.Node) (node.OperationChange, error) {
 			began := n.Operation.TemporalPause == nil
 			if n.Operation.RunID != o.RunID || !n.Operation.PauseInTemporal(*p, now) {
 				return node.OperationChange{Leave: true}, nil
 			}
 			if !began {
+				record.Leave()
 				return node.OperationChange{}, nil
 			}
 			return node.OperationChange{Event: node.HistoryEvent{Event: string(o.Kind) + " is " + n.Operation.TemporalPause.Words(), EventType: "steering", User: p.By}}, nil
@@ -48,6 +51,9 @@ func (r *Reconciler) recordPause(ctx context.Context, o *node.Operation, p *node
 // recordUnpause records that an operation is no longer paused, and nudges its workflow, which
 // otherwise might wait for a timer.
 func (r *Reconciler) recordUnpause(ctx context.Context, o *node.Operation, out *TickResult) error {
+	if !node.Unpauses(o.Asked) { // recordPause has not unpaused it
+		ctx, _ = audit.Begin(ctx, audit.InTemporal("unpause", ""))
+	}
 	_, err := r.Operations.Direct(ctx, o.ID, func(n *node.Node) (node.OperationChange, error) {
 		if n.Operation.RunID != o.RunID || n.Operation.TemporalPause == nil {
 			return node.OperationChange{Leave: true}, nil

@@ -29,6 +29,7 @@ type Reconciler struct {
 	Interval     time.Duration // between two ticks
 	Retention    time.Duration // of the records of deleted nodes
 	Events       EventsKept
+	Audit        AuditKept
 	SayLost      string // how somebody says that Temporal has lost its data: a command, and what it does
 	Log          *zap.Logger
 }
@@ -73,6 +74,12 @@ func (t TickResult) Details() string {
 
 // EventsKept says which events are kept: those of this age, and no more than this number.
 type EventsKept struct {
+	Age  time.Duration
+	Most int
+}
+
+// AuditKept says which rows of the audit are kept.
+type AuditKept struct {
 	Age  time.Duration
 	Most int
 }

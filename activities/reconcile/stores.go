@@ -67,6 +67,10 @@ type Store interface {
 	LearnTimes(ctx context.Context) (int, error)
 	// ForgetEvents deletes events that are older than age, and all but the newest of the number most.
 	ForgetEvents(ctx context.Context, age time.Duration, most int) (int, error)
+	// KeepAudit drops what is older than age from the audit, and what is more than most rows.
+	KeepAudit(ctx context.Context, age time.Duration, most int) (dropped int, err error)
+	// ForgetTokens deletes tokens that were revoked, or have expired, longer ago than age.
+	ForgetTokens(ctx context.Context, age time.Duration) error
 }
 
 // OperationStore changes one operation at a time.

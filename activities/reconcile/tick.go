@@ -35,6 +35,7 @@ func (r *Reconciler) parts() []part {
 		{"idempotency keys", r.forgetRequests},
 		{"step times", r.learnTimes},
 		{"events", r.forgetEvents},
+		{"audit", r.keepAudit},
 	}
 }
 

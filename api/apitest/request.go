@@ -85,6 +85,7 @@ func (b *Bench) With(h http.Header, method, path string, body any) *Answer {
 	}
 	a := b.Serve(r)
 	checkContract(b.T, r, sent, a)
+	b.checkAudit(r, a)
 	b.Last = a
 	return a
 }

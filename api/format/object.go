@@ -1,11 +1,13 @@
 package format
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/gin-gonic/gin"
 
+	"go.temper.dev/temper/internal/audit"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/jsonvalue"
 )
@@ -46,6 +48,11 @@ func ReadOpenObject(c *gin.Context, class BodyClass) (*Object, error) {
 	case nil:
 		return &Object{}, nil
 	case map[string]any:
+		record := audit.Of(c.Request.Context())
+		record.Names(slices.Sorted(maps.Keys(v))...)
+		if reason, ok := v["reason"].(string); ok {
+			record.Because(reason)
+		}
 		return &Object{Fields: v}, nil
 	}
 	return nil, fault.New(fault.Invalid, "The request body must be a JSON object")

@@ -10,6 +10,7 @@ import (
 	"github.com/evanphx/json-patch/v5"
 	"github.com/gin-gonic/gin"
 
+	"go.temper.dev/temper/internal/audit"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/jsonvalue"
 )
@@ -56,6 +57,7 @@ func ReadPatch(c *gin.Context) ([]PatchOp, error) {
 		}
 		ops = append(ops, op)
 	}
+	audit.Of(c.Request.Context()).Names(Roots(ops)...)
 	return ops, nil
 }
 

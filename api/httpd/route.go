@@ -19,6 +19,7 @@ type Route struct {
 	open         bool
 	secret       bool
 	audience     Audience // 0 = Clients
+	unaudited    bool
 	rule         *access.Rule
 	either       *access.Rule // which also suffices
 }

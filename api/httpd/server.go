@@ -30,6 +30,7 @@ type Config struct {
 	Log       *zap.Logger           // default: none
 	Metrics   prometheus.Registerer // default: none are registered
 	Now       func() time.Time      // default: time.Now
+	Audit     AuditStore            // default: requests are not audited
 
 	// RequestTimeout bounds a request's work, body included, except a stream's.
 	// Default 60 s.
@@ -96,6 +97,7 @@ type Server struct {
 	logins  []access.Authenticator // none: everybody may do everything
 	assign  func(*access.Identity)
 	metrics *metrics
+	logIns  *logIns
 	bodies  *format.Budgets
 	table   []Route
 	byRoute map[string]Route // by method and path of the table
@@ -122,7 +124,7 @@ func New(c Config, table []Route) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{
-		Config: c, logins: logins, assign: c.Auth.Assign, metrics: m, bodies: bodies,
+		Config: c, logins: logins, assign: c.Auth.Assign, metrics: m, logIns: newLogIns(c), bodies: bodies,
 		table: table, byRoute: map[string]Route{},
 	}
 	if s.assign == nil {
@@ -157,7 +159,7 @@ func (s *Server) routes() *gin.Engine {
 	if err := e.SetTrustedProxies(nil); err != nil {
 		panic(err) // nil is always valid
 	}
-	e.Use(s.identified, s.observed, s.recovered, s.bounded, s.admitted, s.bodies.Hold, s.versioned, s.authenticated, s.permitted)
+	e.Use(s.identified, s.observed, s.audited, s.recovered, s.bounded, s.admitted, s.bodies.Hold, s.versioned, s.authenticated, s.attributed, s.permitted)
 	for _, r := range s.table {
 		s.byRoute[r.Method+" "+r.Path] = r
 		if r.stream != nil {

@@ -4,12 +4,14 @@ import (
 	"context"
 	"time"
 
+	"go.temper.dev/temper/internal/audit"
 	"go.temper.dev/temper/internal/coverage"
 	"go.temper.dev/temper/internal/events"
 	"go.temper.dev/temper/internal/inventory"
 	"go.temper.dev/temper/internal/lockwait"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/internal/share"
+	"go.temper.dev/temper/internal/tokens"
 	"go.temper.dev/temper/internal/webhook"
 )
 
@@ -37,6 +39,8 @@ type Store interface {
 	AgentStore
 	ComputeStore
 	WebhookStore
+	AuditStore
+	TokenStore
 	events.Source
 	lockwait.Ends
 }
@@ -52,6 +56,21 @@ type WebhookStore interface {
 	DeadLetters(ctx context.Context, name string, after int64, limit int) ([]webhook.DeadLetter, error)
 	// RedeliverEvents has a dead letter sent once more, or all (seq 0), and returns how many.
 	RedeliverEvents(ctx context.Context, name string, seq int64) (int, error)
+}
+
+// AuditStore keeps who has asked for which change.
+type AuditStore interface {
+	// AuditEntries is a page of the audit, the newest first.
+	AuditEntries(ctx context.Context, f audit.Filter) ([]audit.Entry, error)
+}
+
+// TokenStore keeps the tokens of service accounts.
+type TokenStore interface {
+	Tokens(ctx context.Context, marker string, limit int) ([]tokens.Token, error)
+	// CreateToken keeps a token that expires after some time, 0 = never. It fills in the times of t.
+	CreateToken(ctx context.Context, t *tokens.Token, hash []byte, expires time.Duration) error
+	// RevokeToken returns fault.NotFound if there is no such token.
+	RevokeToken(ctx context.Context, id, by string) error
 }
 
 // NodeStore keeps the nodes. An ident is a uuid or a name.

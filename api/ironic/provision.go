@@ -6,6 +6,7 @@ import (
 	"go.temper.dev/temper/api/format"
 	"go.temper.dev/temper/api/httpd"
 	"go.temper.dev/temper/api/intent"
+	"go.temper.dev/temper/internal/audit"
 	"go.temper.dev/temper/internal/configdrive"
 	"go.temper.dev/temper/internal/node"
 )
@@ -20,6 +21,7 @@ func (s *Server) putProvision(c *gin.Context) (int, any, error) {
 	}
 	in.Require("target")
 	p := &intent.Provision{Object: in, Verb: node.VerbOf(in.Text("target")), User: httpd.User(c), Minor: format.Minor(c), DisableRamdisk: in.Boolean("disable_ramdisk")}
+	audit.Of(c.Request.Context()).Names(p.Verb.Target)
 	if p.OnFailure, err = s.OnFailureOf(c); err != nil {
 		return 0, nil, err
 	}

@@ -12,6 +12,7 @@ import (
 
 	"go.temper.dev/temper/api/format"
 	"go.temper.dev/temper/api/httpd"
+	"go.temper.dev/temper/internal/audit"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/internal/share"
@@ -53,6 +54,9 @@ func (s *Server) putCompute(c *gin.Context) (int, any, error) {
 	}
 	if err := s.Store.ConfirmAbsent(ctx, in.Host, in.gone); err != nil {
 		return 0, nil, err
+	}
+	if revision == 0 {
+		audit.Of(ctx).Leave() // it has only renewed its lease
 	}
 	if revision > 0 {
 		httpd.Logger(c).Info("compute service registered", zap.String("host", v.Host), zap.Int64("incarnation", v.Incarnation))

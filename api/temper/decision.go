@@ -13,6 +13,7 @@ import (
 	"go.temper.dev/temper/api/format"
 	"go.temper.dev/temper/api/httpd"
 	"go.temper.dev/temper/api/intent"
+	"go.temper.dev/temper/internal/audit"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/help"
 	"go.temper.dev/temper/internal/node"
@@ -58,6 +59,10 @@ func (s *Server) decided(c *gin.Context, id int64, action node.Action, reason st
 		return 0, nil, err
 	}
 	httpd.Annotate(c, zap.String("node", o.NodeUUID), zap.Int64("operation", id))
+	record := audit.Of(c.Request.Context())
+	record.OnNode(o.NodeUUID, o.NodeName)
+	record.Opens(id)
+	record.Names(string(action))
 	ctx, cancel := context.WithTimeout(c.Request.Context(), decisionTime)
 	defer cancel()
 	if err := s.Operations.Decide(ctx, o, action, httpd.By(c), reason); err != nil {

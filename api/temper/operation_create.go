@@ -15,6 +15,7 @@ import (
 	"go.temper.dev/temper/api/httpd"
 	"go.temper.dev/temper/api/intent"
 	"go.temper.dev/temper/internal/access"
+	"go.temper.dev/temper/internal/audit"
 	"go.temper.dev/temper/internal/configdrive"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
@@ -71,6 +72,9 @@ func (s *Server) readOrder(c *gin.Context, in *format.Object) (*order, error) {
 	}
 	if in.Err != nil {
 		return nil, in.Err
+	}
+	if slices.Contains(orderVerbs(), word) {
+		audit.Of(c.Request.Context()).Names(word)
 	}
 	o := &order{Asked: intent.Asked{WaitsForConductor: patient != nil && *patient}, dryRun: dryRun != nil && *dryRun}
 	var err error

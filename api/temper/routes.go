@@ -9,7 +9,7 @@ func (s *Server) ownRoutes() []httpd.Route {
 	return []httpd.Route{
 		httpd.Get("/temper/v1/healthz", 0, s.getHealth).Open(),
 		httpd.Get("/temper/v1/readyz", 0, s.getReady).Open(),
-		httpd.Post("/temper/v1/bmc-events/:secret", 0, s.postBMCEvent).Open(),
+		httpd.Post("/temper/v1/bmc-events/:secret", 0, s.postBMCEvent).Open().Unaudited(),
 		httpd.Get("/temper/v1/status", 0, s.getStatus).Needs(access.FleetGet),
 		httpd.Get("/temper/v1/why", 0, s.listAttention).Needs(access.NodeWhy),
 		httpd.GetStream("/temper/v1/events", s.streamEvents).Needs(access.EventList),
@@ -55,6 +55,15 @@ func (s *Server) webhookRoutes() []httpd.Route {
 		httpd.Post("/temper/v1/webhooks/:webhook/test", 0, s.testWebhook).Needs(access.WebhookSet),
 		httpd.Get("/temper/v1/webhooks/:webhook/dead-letters", 0, s.listDeadLetters).Needs(access.WebhookGet),
 		httpd.Post("/temper/v1/webhooks/:webhook/redeliver", 0, s.redeliverWebhook).Needs(access.WebhookSet),
+	}
+}
+
+func (s *Server) accessRoutes() []httpd.Route {
+	return []httpd.Route{
+		httpd.Get("/temper/v1/audit", 0, s.listAudit).Needs(access.AuditList),
+		httpd.Get("/temper/v1/tokens", 0, s.listTokens).Needs(access.TokenList),
+		httpd.Post("/temper/v1/tokens", 0, s.createToken).Needs(access.TokenCreate),
+		httpd.Delete("/temper/v1/tokens/:token", 0, s.revokeToken).Needs(access.TokenDelete),
 	}
 }
 

@@ -48,5 +48,5 @@ func New(s *intent.Service, c Config, metrics prometheus.Registerer) (*Server, e
 
 // Routes are the routes of /temper/v1.
 func (s *Server) Routes() []httpd.Route {
-	return slices.Concat(s.ownRoutes(), s.discoveryRoutes(), s.webhookRoutes(), s.fleetRoutes(), s.computeRoutes())
+	return slices.Concat(s.ownRoutes(), s.discoveryRoutes(), s.webhookRoutes(), s.accessRoutes(), s.fleetRoutes(), s.computeRoutes())
 }

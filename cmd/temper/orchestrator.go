@@ -58,6 +58,7 @@ func runOrchestrator(ctx context.Context, p *process, r *config.Orchestrator) er
 		Webhooks:     worker.Webhooks{Store: db, Events: db, Sender: hooks, GiveUp: r.GiveUp},
 		Retention:    r.Keeping.DeletedNodes,
 		Events:       reconcile.EventsKept{Age: r.Keeping.Events, Most: r.Keeping.MostEvents},
+		Audit:        reconcile.AuditKept{Age: r.Keeping.Audit, Most: r.Keeping.MostAudit},
 		Safe:         config.Safe(r.Liveness, r.Patience),
 		MediaTimeout: r.Media,
 		Reaping:      reconcile.Reaping{Report: r.Reap == config.ReapReport, After: r.ReapAfter},
@@ -66,6 +67,11 @@ func runOrchestrator(ctx context.Context, p *process, r *config.Orchestrator) er
 			OnFailure: node.OnFailure(r.OnFailure), DecisionWait: r.DecisionWait,
 		},
 	}
+	stopSending, err := sendAudit(ctx, p, db, r, name)
+	if err != nil {
+		return err
+	}
+	defer stopSending()
 	return o.Run(ctx)
 }
 

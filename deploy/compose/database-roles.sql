@@ -22,15 +22,26 @@ GRANT USAGE ON SCHEMA public TO temper_api, temper_orchestrator, temper_conducto
 
 -- Tables, sequences and functions that exist already. The sequence of an identity column goes with its table.
 SELECT format('ALTER %s %s OWNER TO temper_migrate', CASE c.relkind WHEN 'S' THEN 'SEQUENCE' ELSE 'TABLE' END, c.oid::regclass)
-  FROM pg_class c WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'S')
-   AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.deptype IN ('a', 'i')) \gexec
+  FROM pg_class c WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p', 'S')
+   AND (c.relkind <> 'S' OR NOT EXISTS (SELECT FROM pg_depend d WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.deptype IN ('a', 'i'))) \gexec
 SELECT format('ALTER FUNCTION %s OWNER TO temper_migrate', p.oid::regprocedure)
   FROM pg_proc p WHERE p.pronamespace = 'public'::regnamespace \gexec
 GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO temper_api, temper_orchestrator, temper_conductor;
 GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO temper_api, temper_orchestrator, temper_conductor;
 
--- Tables and sequences that migrations make later.
+-- The audit: rows are added and read, and never changed. The orchestrator ends and drops partitions by a function of the owner's, and
+-- sends the audit to its sinks.
+SELECT format('REVOKE UPDATE, DELETE ON %s FROM temper_api, temper_orchestrator, temper_conductor', c.oid::regclass)
+  FROM pg_class c WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p') AND c.relname ~ '^audit(_newest|_through_[0-9]+)?$' \gexec
+SELECT format('REVOKE INSERT, UPDATE, DELETE ON %s FROM temper_api, temper_conductor', c.oid::regclass)
+  FROM pg_class c WHERE c.relnamespace = 'public'::regnamespace AND c.relname IN ('audit_parts', 'audit_sinks') \gexec
+SELECT format('GRANT EXECUTE ON FUNCTION %s TO temper_orchestrator', p.oid::regprocedure)
+  FROM pg_proc p WHERE p.pronamespace = 'public'::regnamespace AND p.proname = 'audit_rotate' \gexec
+
+-- Tables, sequences and functions that migrations make later.
 ALTER DEFAULT PRIVILEGES FOR ROLE temper_migrate IN SCHEMA public
     GRANT SELECT, INSERT, UPDATE, DELETE ON TABLES TO temper_api, temper_orchestrator, temper_conductor;
 ALTER DEFAULT PRIVILEGES FOR ROLE temper_migrate IN SCHEMA public
     GRANT USAGE ON SEQUENCES TO temper_api, temper_orchestrator, temper_conductor;
+ALTER DEFAULT PRIVILEGES FOR ROLE temper_migrate IN SCHEMA public
+    GRANT EXECUTE ON FUNCTIONS TO temper_orchestrator;

@@ -48,6 +48,9 @@ var rules = []rule{
 	{at: "internal/inventory", ours: []string{"internal/text"}, never: []string{anyThirdParty}, why: "what inventories say is pure"},
 	{at: "internal/plan", ours: []string{"internal/fault", "internal/node", "internal/text"}, never: []string{anyThirdParty}, why: "the domain is pure"},
 	{at: "internal/rootdevice", never: []string{anyThirdParty}, why: "the choice of a disk is pure"},
+	{at: "internal/audit/sink", ours: []string{"internal/audit", "internal/events"}, never: []string{pgx, gin, gofish, temporal}, why: "it sends rows, wherever they are stored"},
+	{at: "internal/tokens", ours: []string{"internal/access"}, never: []string{pgx, gin, gofish, temporal}, why: "tokens, wherever they are kept"},
+	{at: "internal/audit", ours: []string{"internal/access"}, never: []string{pgx, gin, gofish, temporal}, why: "who has changed what, whoever writes it"},
 	{at: "internal/admission", ours: []string{"internal/fault", "internal/node", "internal/plan", "internal/rootdevice", "internal/text"}, never: []string{anyThirdParty}, why: "the domain is pure"},
 	{at: "internal/closing", ours: []string{"internal/fault", "internal/node"}, never: []string{anyThirdParty}, why: "the domain is pure"},
 	{at: "internal/finding", ours: []string{"internal/fault", "internal/help", "internal/node", "internal/text"}, never: []string{anyThirdParty}, why: "words for what was found, whoever found it"},
@@ -88,7 +91,7 @@ var rules = []rule{
 	{at: "internal/configdrive", ours: []string{"internal/fault", "internal/iso9660"}, never: []string{temporal, pgx, gin, gofish}, why: "bytes in, bytes out"},
 	{at: "internal/image", ours: []string{"internal/medium", "internal/dial", "internal/fault", "internal/mask", "internal/node", "internal/agent"}, never: []string{temporal, pgx, gin, gofish}, why: "images, not how they are asked for"},
 	{at: "internal/imagecache", ours: []string{"internal/qcow2", "internal/agent", "internal/dial", "internal/fault", "internal/image", "internal/text"}, never: []string{temporal, pgx, gin, gofish}, why: "images from wherever they are, whoever writes them"},
-	{at: "internal/store", ours: []string{"internal/node", "internal/inventory", "internal/events", "internal/fault", "internal/mask", "internal/admission", "internal/closing", "internal/coverage", "internal/mask", "internal/plan", "internal/secret", "schemas", "internal/share", "internal/text", "internal/webhook"}, never: []string{temporal, gin, gofish}, why: "SQL and nothing else"},
+	{at: "internal/store", ours: []string{"internal/node", "internal/inventory", "internal/events", "internal/fault", "internal/mask", "internal/admission", "internal/closing", "internal/coverage", "internal/mask", "internal/plan", "internal/secret", "schemas", "internal/share", "internal/text", "internal/webhook", "internal/audit", "internal/tokens"}, never: []string{temporal, gin, gofish}, why: "SQL and nothing else"},
 	{at: "internal/pgserver", never: []string{temporal, gin, gofish}, why: "it starts PostgreSQL and knows nothing of us"},
 	{at: "internal/access", ours: []string{"internal/node"}, never: []string{anyThirdParty}, why: "who may do what is pure"},
 	{at: "internal/grants", ours: []string{"internal/access"}, never: []string{temporal, pgx, gin, gofish}, why: "who has which role, whatever the roles may do"},
@@ -111,12 +114,12 @@ var rules = []rule{
 		never: []string{pgx, gofish, gin}, why: "it takes interfaces; worker hands in the real ones",
 	},
 	{
-		at: "activities/orchestrator", ours: []string{"activities", "internal/node", "internal/admission", "internal/plan", "internal/fault"},
+		at: "activities/orchestrator", ours: []string{"activities", "internal/node", "internal/admission", "internal/plan", "internal/fault", "internal/audit"},
 		not:   []string{"activities/conductor", "activities/reconcile"},
 		never: []string{pgx, gofish, gin}, why: "it touches the database only, through an interface",
 	},
 	{
-		at: "activities/reconcile", ours: []string{"activities", "internal/node", "internal/admission", "internal/plan", "internal/coverage", "internal/fault", "internal/share"},
+		at: "activities/reconcile", ours: []string{"activities", "internal/node", "internal/admission", "internal/plan", "internal/coverage", "internal/fault", "internal/share", "internal/audit"},
 		not:   []string{"activities/conductor", "activities/orchestrator"},
 		never: []string{pgx, gofish, gin}, why: "it compares the database with Temporal, through interfaces",
 	},
@@ -130,15 +133,15 @@ var rules = []rule{
 		never: []string{temporal, pgx, gofish}, why: "it fits its parts together",
 	},
 	{
-		at: "api/format", ours: []string{"internal/fault", "internal/help", "internal/jsonlimit", "internal/node", "internal/text"},
+		at: "api/format", ours: []string{"internal/fault", "internal/help", "internal/jsonlimit", "internal/node", "internal/text", "internal/audit"},
 		never: []string{temporal, pgx, gofish}, why: "shapes of requests and answers, whatever the resource",
 	},
 	{
-		at: "api/httpd", ours: []string{"internal/access", "api/format", "internal/basicauth", "internal/fault", "internal/help", "internal/jsonlimit", "internal/node", "internal/origin"},
+		at: "api/httpd", ours: []string{"internal/access", "api/format", "internal/basicauth", "internal/fault", "internal/help", "internal/jsonlimit", "internal/node", "internal/origin", "internal/audit"},
 		never: []string{temporal, pgx, gofish}, why: "a server of routes, whatever is behind them",
 	},
 	{
-		at: "api/intent", ours: []string{"internal/access", "internal/closing", "internal/lockwait", "api/format", "api/httpd", "internal/admission", "internal/coverage", "internal/events", "internal/explain", "internal/fault", "internal/help", "internal/image", "internal/inventory", "internal/mask", "internal/medium", "internal/node", "internal/plan", "internal/ring", "internal/rootdevice", "internal/secret", "internal/share", "internal/text", "internal/webhook"},
+		at: "api/intent", ours: []string{"internal/access", "internal/closing", "internal/lockwait", "api/format", "api/httpd", "internal/admission", "internal/coverage", "internal/events", "internal/explain", "internal/fault", "internal/help", "internal/image", "internal/inventory", "internal/mask", "internal/medium", "internal/node", "internal/plan", "internal/ring", "internal/rootdevice", "internal/secret", "internal/share", "internal/text", "internal/webhook", "internal/audit", "internal/tokens"},
 		never: []string{temporal, pgx, gofish}, why: "what is asked of a node, not how it is carried out",
 	},
 	{
@@ -150,15 +153,15 @@ var rules = []rule{
 		never: []string{temporal, pgx, gofish}, why: "what agents write, wherever it comes from",
 	},
 	{
-		at: "api/ironic", ours: []string{"internal/access", "internal/rootdevice", "internal/lockwait", "internal/networkdata", "api/format", "api/httpd", "api/intent", "internal/admission", "internal/agent", "internal/configdrive", "internal/coverage", "internal/fault", "internal/jsonlimit", "internal/mask", "internal/node", "internal/plan", "internal/share", "internal/text"},
+		at: "api/ironic", ours: []string{"internal/access", "internal/rootdevice", "internal/lockwait", "internal/networkdata", "api/format", "api/httpd", "api/intent", "internal/admission", "internal/agent", "internal/configdrive", "internal/coverage", "internal/fault", "internal/jsonlimit", "internal/mask", "internal/node", "internal/plan", "internal/share", "internal/text", "internal/audit"},
 		never: []string{temporal, pgx, gofish}, why: "Ironic's resources know nothing of Temper's own",
 	},
 	{
-		at: "api/temper", ours: []string{"internal/access", "internal/lockwait", "api/format", "api/httpd", "api/intent", "internal/admission", "internal/closing", "internal/configdrive", "internal/coverage", "internal/events", "internal/explain", "internal/fault", "internal/finding", "internal/help", "internal/inventory", "internal/node", "internal/plan", "internal/share", "internal/status", "internal/timeline", "internal/webhook", "internal/mask", "internal/text"},
+		at: "api/temper", ours: []string{"internal/access", "internal/lockwait", "api/format", "api/httpd", "api/intent", "internal/admission", "internal/closing", "internal/configdrive", "internal/coverage", "internal/events", "internal/explain", "internal/fault", "internal/finding", "internal/help", "internal/inventory", "internal/node", "internal/plan", "internal/share", "internal/status", "internal/timeline", "internal/webhook", "internal/mask", "internal/text", "internal/audit", "internal/tokens"},
 		never: []string{temporal, pgx, gofish}, why: "Temper's own resources know nothing of Ironic's",
 	},
 	{
-		at: "api/apitest", ours: []string{"internal/access", "api", "internal/agent", "internal/coverage", "internal/fault", "internal/node", "internal/store", "internal/testenv", "schemas", "internal/dial", "internal/webhook"},
+		at: "api/apitest", ours: []string{"internal/access", "api", "internal/agent", "internal/coverage", "internal/fault", "internal/node", "internal/store", "internal/testenv", "schemas", "internal/dial", "internal/webhook", "internal/audit"},
 		never: []string{temporal, gofish}, why: "a whole API over a database, for tests",
 	},
 	{at: "worker", ours: []string{"*"}, not: []string{"api", "web", "internal/sim", "cmd", "test"}, never: []string{gin}, why: "it fits the real things together"},

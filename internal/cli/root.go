@@ -44,7 +44,7 @@ func New(ask AskBMC, others ...Group) *cobra.Command {
 // clientCommands returns the commands over the API. Those about conductors and compute services are subcommands of the
 // roles of these names (ConductorCommands, ComputeCommands).
 func clientCommands(ask AskBMC) []*cobra.Command {
-	return []*cobra.Command{newNodeCommand(ask), newChassisCommand(), newPortCommand(), newPortgroupCommand(), newVolumeCommand(), newDeployTemplateCommand(), newRunbookCommand(), newAllocationCommand(), newDriverCommand(), newDiscoveryCommand(), newOperationCommand(), newRingCommand(), newStatusCommand(), newWhyCommand(), newEventsCommand(), newWebhookCommand()}
+	return []*cobra.Command{newNodeCommand(ask), newChassisCommand(), newPortCommand(), newPortgroupCommand(), newVolumeCommand(), newDeployTemplateCommand(), newRunbookCommand(), newAllocationCommand(), newDriverCommand(), newDiscoveryCommand(), newOperationCommand(), newRingCommand(), newStatusCommand(), newWhyCommand(), newEventsCommand(), newWebhookCommand(), newAuditCommand(), newTokenCommand()}
 }
 
 // checkUsage makes wrong arguments of a command, and of those below it, errors of usage.

@@ -66,7 +66,7 @@ func newSession() *session {
 // addFlags adds the flags that all commands over the API have.
 func (s *session) addFlags(c *cobra.Command, f *pflag.FlagSet) {
 	f.StringVar(&s.api, "api", "", "`URL` of the API (default $TEMPER_API_URL, else that of a temper dev that was started in this folder, else "+defaultAPI+")")
-	f.StringVar(&s.user, "user", "", "user `name`, if the API requires one (default $TEMPER_API_USER)")
+	f.StringVar(&s.user, "user", "", "user `name`, if the API requires one (default $TEMPER_API_USER); without it, $TEMPER_TOKEN is sent if that is set")
 	f.StringVar(&s.password, "password", "", "`password` of the user; prefer $TEMPER_API_PASSWORD, which no process list shows")
 	f.StringVar(&s.caFile, "api-ca", "", "`FILE` with the authorities of the API's certificate, PEM, besides the system's (default $TEMPER_API_CA)")
 	f.Var(&s.timeout, "timeout", "`DURATION` that a request may take, retries included; a command that follows operations stops after it, without it never")
@@ -121,11 +121,19 @@ func (s *session) open(c *cobra.Command, late *delay) error {
 	s.Client, err = client.New(client.Config{
 		URL: s.apiURL(), User: cmp.Or(s.user, os.Getenv("TEMPER_API_USER")),
 		Password: cmp.Or(s.password, os.Getenv("TEMPER_API_PASSWORD")), CAFile: cmp.Or(s.caFile, os.Getenv("TEMPER_API_CA")),
-		Timeout: s.timeout.Duration, RepeatFor: s.repeatFor(),
+		Token: s.token(), Timeout: s.timeout.Duration, RepeatFor: s.repeatFor(),
 		Retrying: late.repeats, Warning: late.warns,
 		Waiting: func(ctx context.Context, until, again time.Time) { late.waits(ctx, s.Client, until, again) },
 	})
 	return err
+}
+
+// token is that of a service account, unless a user was named.
+func (s *session) token() string {
+	if s.user != "" {
+		return ""
+	}
+	return strings.TrimSpace(os.Getenv("TEMPER_TOKEN"))
 }
 
 // repeatsFor is how long a command repeats a request that reads, or that takes effect once, unless --timeout says for how long.

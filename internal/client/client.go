@@ -47,6 +47,8 @@ type Config struct {
 	URL string
 	// User and Password for http_basic. Default: none are sent.
 	User, Password string
+	// Token is sent instead of User and Password. Default: none is.
+	Token string
 	// CAFile has certificates of authorities, PEM, that are trusted besides the system's. Default: none.
 	CAFile string
 	// Timeout limits a request, retries included. Default: 30 s.
@@ -67,6 +69,7 @@ type Config struct {
 type Client struct {
 	base           string // without a trailing slash, /v1 or credentials
 	user, password string
+	token          string
 	timeout        time.Duration
 	repeatFor      time.Duration
 	once           bool // no request is repeated
@@ -121,7 +124,7 @@ func New(c Config) (*Client, error) {
 		ExpectContinueTimeout: time.Second,
 	}
 	return &Client{
-		base: u.Scheme + "://" + u.Host + path, user: c.User, password: c.Password, timeout: c.Timeout, repeatFor: c.RepeatFor, retrying: c.Retrying, waiting: c.Waiting, warning: c.Warning,
+		base: u.Scheme + "://" + u.Host + path, user: c.User, password: c.Password, token: c.Token, timeout: c.Timeout, repeatFor: c.RepeatFor, retrying: c.Retrying, waiting: c.Waiting, warning: c.Warning,
 		http: &http.Client{
 			Transport: transport,
 			// The API never redirects. Nobody else may get the credentials by a redirect.
@@ -206,9 +209,7 @@ func (c *Client) send(ctx context.Context, r request, body []byte, out any) (htt
 	if r.service != "" {
 		req.Header.Set(headerCompute, r.service)
 	}
-	if c.user != "" {
-		req.SetBasicAuth(c.user, c.password)
-	}
+	c.authorize(req)
 	res, err := c.http.Do(req)
 	if err != nil {
 		return nil, c.noAnswer(ctx, r, err)
@@ -221,6 +222,16 @@ func (c *Client) send(ctx context.Context, r request, body []byte, out any) (htt
 		c.warning(words)
 	}
 	return res.Header, c.read(ctx, r, res, out)
+}
+
+// authorize adds the credentials.
+func (c *Client) authorize(req *http.Request) {
+	switch {
+	case c.token != "":
+		req.Header.Set("Authorization", "Bearer "+c.token)
+	case c.user != "":
+		req.SetBasicAuth(c.user, c.password)
+	}
 }
 
 // read decodes the body of an answer that is a success.

@@ -99,9 +99,7 @@ func (c *Client) openEvents(ctx context.Context, r request, at *Position) (*http
 	if at.Known {
 		req.Header.Set("Last-Event-ID", strconv.FormatInt(at.Seq, 10))
 	}
-	if c.user != "" {
-		req.SetBasicAuth(c.user, c.password)
-	}
+	c.authorize(req)
 	res, err := c.http.Do(req)
 	if err != nil {
 		return nil, &Error{Stage: Unreached, Method: r.method, Path: r.path, URL: c.base, err: err}

@@ -299,6 +299,8 @@ func (r *Orchestrator) check(p *problems) {
 	p.requireNotNegative("deleted_node_retention", r.Keeping.DeletedNodes)
 	p.requireNotNegative("event_retention", r.Keeping.Events)
 	p.requireAtLeast("event_limit", 0, r.Keeping.MostEvents)
+	p.requireNotNegative("audit_retention", r.Keeping.Audit)
+	p.requireAtLeast("audit_limit", 100, r.Keeping.MostAudit)
 }
 
 func (r *Conductor) check(p *problems) {

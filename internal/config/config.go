@@ -205,6 +205,8 @@ type Webhooks struct {
 type Keeping struct {
 	DeletedNodes time.Duration `key:"deleted_node_retention" default:"2160h" help:"how long the history and operations of a deleted node are kept; 0 keeps nothing"`
 	Events       time.Duration `key:"event_retention" default:"168h" help:"how long events are kept for clients that were away; 0 keeps nothing"`
+	Audit        time.Duration `key:"audit_retention" default:"2160h" help:"how long the audit is kept, in partitions of a twelfth of that time, and tokens that were revoked or have expired"`
+	MostAudit    int           `key:"audit_limit" default:"10000000" help:"how many rows the audit has at most"`
 	MostEvents   int           `key:"event_limit" default:"1000000" help:"how many events are kept at most"`
 }
 

@@ -37,6 +37,8 @@ type Orchestrator struct {
 	Keeping
 	Webhooks
 	AllowLoopback bool          `key:"allow_loopback" default:"false" help:"whether images, BMCs, agents and webhooks' endpoints may be on this machine; an API that listens only on loopback lets them always"`
+	AuditFile     string        `key:"audit_file" help:"file to which the audit is appended, one JSON object a line; of all orchestrators with this setting one writes at a time"`
+	AuditSyslog   string        `key:"audit_syslog" help:"syslog server to which the audit is sent (RFC 5424), as unixgram:///dev/log, udp://host:514 or tcp://host:601"`
 	GiveUp        time.Duration `key:"webhook_give_up" default:"24h" help:"how old an event becomes before it is given up for a webhook whose endpoint does not take it, and is a dead letter"`
 }
 

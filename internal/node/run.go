@@ -24,8 +24,9 @@ type RunStatus struct {
 
 // Values of RunStatus.How.
 const (
-	RunTimedOut  = "timed out"
-	RunCompleted = "completed" // only a database older than the run shows its operation as open
+	RunTimedOut   = "timed out"
+	RunTerminated = "terminated"
+	RunCompleted  = "completed" // only a database older than the run shows its operation as open
 )
 
 // Cause returns the cause of the end of an operation whose run is closed, although the operation

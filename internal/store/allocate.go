@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"go.temper.dev/temper/internal/audit"
 	"go.temper.dev/temper/internal/node"
 )
 
@@ -187,6 +188,7 @@ func (w *giving) give(ctx context.Context, sql string, given args) error {
 			return errLeave
 		}
 		w.a.State = node.Allocated
+		audit.Of(ctx).OnNode(w.a.NodeUUID, "")
 		b.Queue(activeAllocationSQL, args{"uuid": w.a.UUID, "node": nodeID})
 		b.Queue(recordSQL, args{"uuid": w.a.UUID, "node": nodeID})
 		queueHistory(b, nodeID, allocatedEvent(w.a, w.user))

@@ -7,6 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"go.temper.dev/temper/internal/audit"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
 )
@@ -143,6 +144,7 @@ func (s *Store) UpdateAllocation(ctx context.Context, ident string, edit func(*n
 		if !found {
 			return node.AllocationNotFound(words(ident, 255))
 		}
+		audit.Of(ctx).OnNode(a.NodeUUID, "")
 		if err := edit(&a); err != nil {
 			return err
 		}
@@ -210,7 +212,7 @@ func (s *Store) DeleteAllocation(ctx context.Context, ident, user string, allow 
 		return err
 	}
 	if a.NodeUUID == "" {
-		found, err := s.one(ctx, "delete allocation "+a.UUID, deleteUnboundSQL, args{"uuid": a.UUID}, func(r pgx.Row) error { return r.Scan(nil) })
+		found, err := s.changeOne(ctx, "delete allocation "+a.UUID, deleteUnboundSQL, args{"uuid": a.UUID}, func(r pgx.Row) error { return r.Scan(nil) })
 		if err == nil && !found {
 			err = node.AllocationNotFound(words(ident, 255))
 		}

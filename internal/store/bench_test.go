@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"strconv"
@@ -9,8 +10,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"go.temper.dev/temper/internal/access"
+	"go.temper.dev/temper/internal/audit"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/internal/store"
 )
@@ -21,6 +25,21 @@ import (
 // with a check of the claim before each, close. Two of the saves move the node, and
 // take two round trips each.
 func BenchmarkDeploys(b *testing.B) {
+	benchDeploys(b, func() context.Context { return b.Context() })
+}
+
+// BenchmarkDeploysAudited is BenchmarkDeploys with the row of the audit that a request of the API has.
+func BenchmarkDeploysAudited(b *testing.B) {
+	benchDeploys(b, func() context.Context {
+		ctx, _ := audit.Begin(b.Context(), audit.Entry{
+			User: "ann", Method: access.HTTPBasic, From: "192.0.2.1", RequestID: "req-" + uuid.NewString(),
+			Rule: "baremetal:node:set_provision_state", Route: "PUT /v1/nodes/:node/states/provision", What: []string{"active"},
+		})
+		return ctx
+	})
+}
+
+func benchDeploys(b *testing.B, request func() context.Context) {
 	s := benchStore(b)
 	const nodes = 100
 	uuids := make(chan string, nodes)
@@ -34,7 +53,7 @@ func BenchmarkDeploys(b *testing.B) {
 	b.RunParallel(func(pb *testing.PB) {
 		for pb.Next() {
 			uuid := <-uuids
-			deployOnce(b, s, uuid, fmt.Sprint(done.Add(1)))
+			deployOnce(b, s, request(), uuid, fmt.Sprint(done.Add(1)))
 			uuids <- uuid
 		}
 	})
@@ -42,13 +61,13 @@ func BenchmarkDeploys(b *testing.B) {
 	b.ReportMetric(0, "ns/op")
 }
 
-func deployOnce(b *testing.B, s *store.Store, uuid, run string) {
+func deployOnce(b *testing.B, s *store.Store, request context.Context, uuid, run string) {
 	ctx := b.Context()
 	steps := []node.Step{}
 	for i, name := range []string{"prepare", "deploy", "write_image", "prepare_instance_boot", "tear_down_agent", "boot_instance"} {
 		steps = append(steps, node.Step{Index: i, Interface: "deploy", Step: name, Priority: 100 - i, Source: node.SourceDriver, State: node.StepPending})
 	}
-	o, err := s.Request(ctx, uuid, func(n *node.Node) (*node.Request, error) {
+	o, err := s.Request(request, uuid, func(n *node.Node) (*node.Request, error) {
 		event := node.EventDeploy
 		if n.ProvisionState == node.Active {
 			event = node.EventRebuild

@@ -7,6 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"go.temper.dev/temper/internal/audit"
 	"go.temper.dev/temper/internal/closing"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
@@ -44,7 +45,19 @@ func (s *Store) CloseOperation(ctx context.Context, end node.End) (*node.Operati
 		c.queueLock(b, end.Operation)
 		b.Queue(followUpSQL, args{"id": end.Operation}).QueryRow(maybe(new(bool), func(r pgx.Row) error { return r.Scan(&c.follow) }))
 		b.Queue(nextOperationSQL).QueryRow(func(r pgx.Row) error { return r.Scan(&c.next) })
-	}, c.decide)
+	}, func(b *pgx.Batch) error {
+		if err := c.decide(b); err != nil {
+			return err
+		}
+		audit.Of(ctx).OnNode(c.UUID, c.Name)
+		audit.Of(ctx).Opens(c.op.ID)
+		if c.end.Outcome == node.Cancelled && !c.op.Asked.Ends() && audit.Of(ctx) == nil {
+			e := audit.InTemporal("cancel", "")
+			e.NodeUUID, e.NodeName, e.Operation, e.Outcome = c.UUID, c.Name, c.op.ID, audit.Accepted
+			b.Queue(auditStatement(&e))
+		}
+		return nil
+	})
 	switch {
 	case err != nil:
 		return nil, err

@@ -144,7 +144,7 @@ UPDATE compute_services v SET lease_until = greatest(clock_timestamp(), v.quiet_
 
 // StopCompute ends the lease of a service that publishes nothing any more.
 func (s *Store) StopCompute(ctx context.Context, host string, incarnation int64) error {
-	_, err := s.exec(ctx, "stop compute service "+host, stopServiceSQL, args{"host": host, "incarnation": incarnation, "lease": micros(s.computeLease)})
+	_, err := s.changeRows(ctx, "stop compute service "+host, stopServiceSQL, args{"host": host, "incarnation": incarnation, "lease": micros(s.computeLease)})
 	return err
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"go.temper.dev/temper/internal/audit"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
 )
@@ -23,6 +24,8 @@ func (s *Store) Direct(ctx context.Context, id int64, edit func(*node.Node) (nod
 		case !f.found() || f.op.EndedAt != nil:
 			return fault.New(fault.Lost, "operation %d has ended", id)
 		}
+		audit.Of(ctx).OnNode(f.UUID, f.Name)
+		audit.Of(ctx).Opens(id)
 		f.Operation = &f.op
 		before := f.op.Snapshot()
 		lastError := f.LastError

@@ -102,7 +102,7 @@ func (s *Store) PutDiscovery(ctx context.Context, d node.Discovery) (uuid string
 
 // DeleteDiscovery forgets a server: when it boots again it is found anew. The error is fault.NotFound if there is none.
 func (s *Store) DeleteDiscovery(ctx context.Context, uuid string) error {
-	n, err := s.exec(ctx, "delete discovery "+words(uuid, 64), deleteDiscoverySQL, args{"uuid": uuid})
+	n, err := s.changeRows(ctx, "delete discovery "+words(uuid, 64), deleteDiscoverySQL, args{"uuid": uuid})
 	if err == nil && n == 0 {
 		err = noDiscovery(uuid)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
+	"go.temper.dev/temper/internal/audit"
 	"go.temper.dev/temper/internal/events"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/internal/secret"
@@ -289,4 +290,10 @@ func Decide(ctx context.Context, t testing.TB, s *Store, nodeUUID string) {
 	addDecided(a, &all[0])
 	_, err = s.exec(ctx, "decide", "UPDATE operations o SET "+decided+" WHERE o.id = @id", a)
 	require.NoError(t, err)
+}
+
+// AuditStatement returns the statement that AuditEntries runs.
+func AuditStatement(f audit.Filter) []Statement {
+	q := auditQuery(f)
+	return []Statement{{auditSQL + q.String(), q.args}}
 }

@@ -81,7 +81,7 @@ UPDATE instances i SET wanted = 'absent', absent_since = coalesce(i.absent_since
 // reported, and after a while the node is given back. MarkAbsent returns fault.NotFound if there is
 // no record of the instance.
 func (s *Store) MarkAbsent(ctx context.Context, uuid string) error {
-	n, err := s.exec(ctx, "mark instance "+words(uuid, 64)+" absent", absentSQL, args{"uuid": uuid})
+	n, err := s.changeRows(ctx, "mark instance "+words(uuid, 64)+" absent", absentSQL, args{"uuid": uuid})
 	if err == nil && n == 0 {
 		err = fault.New(fault.NotFound, "Instance %s could not be found.", words(uuid, 64))
 	}

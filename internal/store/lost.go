@@ -16,7 +16,7 @@ SELECT l.said_by FROM lost_temporal l WHERE l.said_at > clock_timestamp() - @wit
 
 // SayLostTemporal records that an operator, by, says that Temporal has lost its data.
 func (s *Store) SayLostTemporal(ctx context.Context, by, reason string) error {
-	_, err := s.exec(ctx, "record that temporal lost its data", sayLostSQL, args{"by": words(by, 255), "reason": words(reason, maxError)})
+	_, err := s.changeRows(ctx, "record that temporal lost its data", sayLostSQL, args{"by": words(by, 255), "reason": words(reason, maxError)})
 	return err
 }
 

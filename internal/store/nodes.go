@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"go.temper.dev/temper/internal/audit"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/internal/secret"
@@ -158,6 +159,7 @@ func (s *Store) inNodeTxAfter(ctx context.Context, ident, what string, queueRead
 		if !l.found() {
 			return node.NotFound(ident)
 		}
+		audit.Of(ctx).OnNode(l.UUID, l.Name)
 		return decide(&l, b)
 	})
 }
@@ -187,6 +189,7 @@ func (s *Store) CreateNode(ctx context.Context, n *node.Node, secrets node.Secre
 	if err != nil {
 		return err
 	}
+	audit.Of(ctx).OnNode(n.UUID, n.Name)
 	return s.inTx(ctx, "create node "+words(n.UUID, 64), func(b *pgx.Batch) {
 		b.Queue(insertNodeSQL, a).QueryRow(func(r pgx.Row) error { return r.Scan(&n.ID, &n.CreatedAt) })
 	}, func(b *pgx.Batch) error {
@@ -314,6 +317,7 @@ func (s *Store) DeleteNode(ctx context.Context, ident, user string, allow func(*
 		if !l.found() {
 			return node.NotFound(ident)
 		}
+		audit.Of(ctx).OnNode(l.UUID, l.Name)
 		if err := allow(&l.Node); err != nil {
 			return err
 		}

@@ -82,14 +82,7 @@ func (r *request) queueOnce(b *pgx.Batch, once node.IdempotencyKey) error {
 	if err != nil {
 		return err
 	}
-	operation := int64(0)
-	switch {
-	case r.Open != nil:
-		operation = r.next
-	case r.Steer != nil, r.Join:
-		operation = r.held.ID
-	}
-	b.Queue(rememberRequestSQL, args{"node": r.ID, "key": once.Key, "operation": operation, "seal": sealVersion, "digest": digest})
+	b.Queue(rememberRequestSQL, args{"node": r.ID, "key": once.Key, "operation": r.number(), "seal": sealVersion, "digest": digest})
 	return nil
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"go.temper.dev/temper/internal/audit"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
 )
@@ -149,6 +150,8 @@ func (s *Store) AskOperation(ctx context.Context, id int64, ask node.Ask, by, re
 		if o.EndedAt != nil || !held {
 			return hasEnded(o)
 		}
+		audit.Of(ctx).OnNode(o.NodeUUID, o.NodeName)
+		audit.Of(ctx).Opens(id)
 		steer := node.Steer{Ask: ask, By: by, Reason: reason}
 		if err := queueAsk(b, o, steer, &o); err != nil {
 			return err

@@ -3,10 +3,12 @@ package store
 import (
 	"context"
 	"reflect"
+	"strings"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"go.temper.dev/temper/internal/audit"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
 )
@@ -116,6 +118,9 @@ func (r *records[T]) nodeOf(t *T) string {
 	return *r.node(t)
 }
 
+// noun is what the audit calls a record.
+func (r *records[T]) noun() string { return strings.ReplaceAll(r.what, " ", "_") }
+
 func (r *records[T]) notFound(ident string) error {
 	if r.code != "" {
 		return fault.Coded(r.code, r.missing, words(ident, 255))
@@ -191,7 +196,9 @@ func (r *records[T]) create(ctx context.Context, s *Store, t *T) error {
 	if err != nil {
 		return err
 	}
-	found, err := s.one(ctx, r.doing("create", record.UUID), r.insertSQL, a, func(row pgx.Row) error { return row.Scan(&record.ID, &record.CreatedAt) })
+	audit.Of(ctx).On(r.noun(), record.UUID)
+	audit.Of(ctx).OnNode(r.nodeOf(t), "")
+	found, err := s.changeOne(ctx, r.doing("create", record.UUID), r.insertSQL, a, func(row pgx.Row) error { return row.Scan(&record.ID, &record.CreatedAt) })
 	if err == nil && !found {
 		err = node.NotFound(*r.node(t))
 	}
@@ -239,6 +246,8 @@ func (r *records[T]) updateUnder(ctx context.Context, s *Store, ident string, u 
 			return err
 		}
 		*r.record(&t) = had
+		audit.Of(ctx).On(r.noun(), had.UUID)
+		audit.Of(ctx).OnNode(r.nodeOf(&t), "")
 		now, err := r.patched(&t)
 		if err != nil {
 			return err
@@ -303,6 +312,7 @@ func (r *records[T]) deleteUnder(ctx context.Context, s *Store, ident string, u 
 		if err := allow(&u.Node); err != nil {
 			return err
 		}
+		audit.Of(ctx).OnNode(r.nodeOf(&t), "")
 		b.Queue(r.deleteSQL(ident), a)
 		return nil
 	})
@@ -313,7 +323,7 @@ func (r *records[T]) delete(ctx context.Context, s *Store, ident string) error {
 	if !r.known(ident) {
 		return r.notFound(ident)
 	}
-	found, err := s.one(ctx, r.doing("delete", ident), r.deleteSQL(ident), args{"ident": ident}, func(row pgx.Row) error { return row.Scan(new(int64)) })
+	found, err := s.changeOne(ctx, r.doing("delete", ident), r.deleteSQL(ident), args{"ident": ident}, func(row pgx.Row) error { return row.Scan(new(int64)) })
 	if err == nil && !found {
 		err = r.notFound(ident)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"go.temper.dev/temper/internal/audit"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/internal/secret"
@@ -40,7 +41,9 @@ func (s *Store) RequestOnce(ctx context.Context, ident string, once node.Idempot
 		if !r.found() {
 			return node.NotFound(ident)
 		}
+		audit.Of(ctx).OnNode(r.UUID, r.Name)
 		if before.found {
+			audit.Of(ctx).Opens(before.operation)
 			if err := before.same(s, &r.Node, once); err != nil {
 				return err
 			}
@@ -58,6 +61,7 @@ func (s *Store) RequestOnce(ctx context.Context, ident string, once node.Idempot
 		if err := r.queue(b); err != nil {
 			return err
 		}
+		audit.Of(ctx).Opens(r.number())
 		if err := r.queueOnce(b, once); err != nil {
 			return err
 		}
@@ -90,6 +94,17 @@ type request struct {
 	held  *node.Operation // the open operation before it
 	moved node.Transition
 	out   *node.Operation
+}
+
+// number is that of the operation that the request opens, steers or joins; 0 = it needs none.
+func (r *request) number() int64 {
+	switch {
+	case r.Open != nil:
+		return r.next
+	case r.Steer != nil, r.Join:
+		return r.held.ID
+	}
+	return 0
 }
 
 func (r *request) queue(b *pgx.Batch) error {

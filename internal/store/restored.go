@@ -10,11 +10,12 @@ import (
 const skippedNumbers = 1_000_000
 
 const (
-	// skipNumbersSQL skips numbers of operations and events. It marks the skipped events as deleted, so that readers which have seen some of
+	// skipNumbersSQL skips numbers of operations, rows of the audit and events. It marks the skipped events as deleted, so that readers which have seen some of
 	// them get a reset (package events).
 	skipNumbersSQL = `
 WITH skipped AS (
 	SELECT setval('operations_id_seq', coalesce(pg_sequence_last_value('operations_id_seq'), 0) + @skipped),
+		setval('audit_seq', coalesce(pg_sequence_last_value('audit_seq'), 0) + @skipped),
 		setval('events_seq_seq', coalesce(pg_sequence_last_value('events_seq_seq'), 0) + @skipped) AS event)
 UPDATE event_feed f SET deleted_through = skipped.event FROM skipped`
 

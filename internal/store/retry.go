@@ -7,6 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"go.temper.dev/temper/internal/audit"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/internal/secret"
@@ -48,6 +49,7 @@ func (s *Store) Retry(ctx context.Context, id int64, decide func(n *node.Node, o
 		if !r.found() {
 			return node.NotFound(old.NodeUUID)
 		}
+		audit.Of(ctx).OnNode(r.UUID, r.Name)
 		if others {
 			return fault.New(fault.NotAllowed, "Operation %d was of a node that was deleted since; the node of the same uuid %s is another one.", id, old.NodeUUID)
 		}
@@ -68,6 +70,7 @@ func (s *Store) Retry(ctx context.Context, id int64, decide func(n *node.Node, o
 			return fault.New(fault.NotAllowed, "The secret arguments of step %s of operation %d are not kept any more: make a new request.", step, id)
 		}
 		r.Request = req
+		audit.Of(ctx).Opens(r.next)
 		return r.queue(b)
 	})
 	if err != nil {

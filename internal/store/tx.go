@@ -57,8 +57,14 @@ func (c *call) twoTrips(ctx context.Context, conn *pgxpool.Conn, read func(*pgx.
 	} else if err != nil {
 		return err
 	}
+	audited := func(error) {}
+	if second.Len() > 0 {
+		audited = queueAudit(ctx, second)
+	}
 	second.Queue("COMMIT")
-	return c.send(ctx, conn, second)
+	err := c.send(ctx, conn, second)
+	audited(err)
+	return err
 }
 
 // send runs the statements of b within the time of the call, which grows with them.

@@ -156,7 +156,11 @@ func (s *Store) ChangeWebhook(ctx context.Context, name string, edit func(w *web
 
 // DeleteWebhook deletes a webhook with its dead letters.
 func (s *Store) DeleteWebhook(ctx context.Context, name string) error {
-	return s.oneWebhook(ctx, "delete webhook ", name, deleteWebhookSQL, args{"name": name})
+	rows, err := s.changeRows(ctx, "delete webhook "+words(name, 255), deleteWebhookSQL, args{"name": name})
+	if err == nil && rows == 0 {
+		err = unknownWebhook(name)
+	}
+	return err
 }
 
 func (s *Store) oneWebhook(ctx context.Context, what, name, sql string, a args) error {
@@ -184,7 +188,7 @@ func (s *Store) RedeliverEvents(ctx context.Context, name string, seq int64) (in
 	if err := s.oneWebhook(ctx, "redeliver events of webhook ", name, webhookExistsSQL, args{"name": name}); err != nil {
 		return 0, err
 	}
-	rows, err := s.exec(ctx, "redeliver events of webhook "+words(name, 255), redeliverSQL, args{"name": name, "seq": seq})
+	rows, err := s.changeRows(ctx, "redeliver events of webhook "+words(name, 255), redeliverSQL, args{"name": name, "seq": seq})
 	if err == nil && rows == 0 && seq != 0 {
 		err = fault.New(fault.NotFound, "Event %d is no dead letter of webhook %s.", seq, words(name, 255))
 	}

@@ -1253,6 +1253,146 @@ CREATE TABLE webhook_dead_letters (
 COMMENT ON TABLE webhook_dead_letters IS 'Events that no endpoint took in time.';
 CREATE INDEX webhook_dead_letters_redeliver ON webhook_dead_letters (webhook_id, seq) WHERE redeliver;
 
+-- Who changed what. docs/audit.md describes it.
+
+CREATE SEQUENCE audit_seq;
+
+-- A partition ends when it is old or large (audit_rotate), so that dropping whole partitions bounds the table. The numbers are the key,
+-- because they only grow, whatever the clock does.
+CREATE TABLE audit (
+    seq          bigint      NOT NULL DEFAULT nextval('audit_seq') PRIMARY KEY,
+    at           timestamptz NOT NULL DEFAULT clock_timestamp(),
+    username     text        NOT NULL,
+    method       text        NOT NULL, -- how the user proved who he is
+    source       text        NOT NULL, -- the client's address
+    request_id   text        NOT NULL,
+    rule         text        NOT NULL,
+    route        text        NOT NULL,
+    node_uuid    uuid,
+    node_name    text        NOT NULL,
+    kind         text        NOT NULL, -- of another target
+    target       text        NOT NULL,
+    operation_id bigint,
+    what         text[]      NOT NULL, -- names of fields, or a verb; never values
+    reason       text        NOT NULL,
+    outcome      text        NOT NULL CHECK (outcome IN ('accepted', 'refused', 'failed')),
+    status       integer     NOT NULL, -- 0 = the change was committed before the request was answered
+    count        integer     NOT NULL DEFAULT 1
+) PARTITION BY RANGE (seq);
+COMMENT ON TABLE audit IS 'Who asked for which change, and what came of it. Rows are added and never changed.';
+CREATE INDEX audit_by_time      ON audit (at);
+CREATE INDEX audit_by_user      ON audit (username, seq);
+CREATE INDEX audit_by_node      ON audit (node_uuid, seq);
+CREATE INDEX audit_by_node_name ON audit (node_name, seq);
+CREATE INDEX audit_by_rule      ON audit (rule, seq);
+CREATE INDEX audit_by_outcome   ON audit (outcome, seq);
+CREATE TABLE audit_newest PARTITION OF audit DEFAULT;
+
+CREATE TABLE audit_parts (
+    through bigint      PRIMARY KEY, -- the highest number in it, which its name has, too: audit_through_N
+    rows    bigint      NOT NULL,
+    newest  timestamptz NOT NULL     -- the time of its newest row
+);
+COMMENT ON TABLE audit_parts IS 'The partitions of the audit that have ended.';
+
+CREATE TABLE audit_logins (
+    source text        NOT NULL,
+    minute timestamptz NOT NULL,
+    status integer     NOT NULL, -- of the last one
+    route  text        NOT NULL, -- of the last one
+    count  integer     NOT NULL,
+    PRIMARY KEY (source, minute)
+);
+COMMENT ON TABLE audit_logins IS 'Refused log-ins of the last minutes. When its minute is over, each row moves to the audit.';
+
+CREATE TABLE audit_sinks (
+    name         text        PRIMARY KEY,           -- file or syslog
+    sent_through bigint      NOT NULL DEFAULT 0,
+    holder       text        NOT NULL DEFAULT '',   -- the process that sends
+    held_until   timestamptz NOT NULL DEFAULT clock_timestamp()
+);
+COMMENT ON TABLE audit_sinks IS 'How far the audit was sent, and who sends it.';
+
+-- +goose StatementBegin
+CREATE FUNCTION audit_append_only() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    RAISE EXCEPTION 'the audit is append-only' USING ERRCODE = 'insufficient_privilege';
+END $$;
+
+-- Only the owner of the tables, and who owns them, may do more with the audit than read and add rows. What was granted to others when the
+-- partition was made is taken back.
+CREATE FUNCTION audit_protect(part regclass) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    who text;
+BEGIN
+    FOR who IN
+        SELECT DISTINCT CASE WHEN a.grantee = 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(a.grantee)) END
+          FROM pg_class c CROSS JOIN LATERAL aclexplode(c.relacl) a WHERE c.oid = part AND a.grantee <> c.relowner
+    LOOP
+        EXECUTE format('REVOKE UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER ON TABLE %s FROM %s', part, who);
+    END LOOP;
+    EXECUTE format('CREATE TRIGGER audit_kept BEFORE TRUNCATE ON %s FOR EACH STATEMENT EXECUTE FUNCTION audit_append_only()', part);
+END $$;
+
+-- Ends the newest partition if its first row is older than a twelfth of age, in microseconds, or if it has more than a tenth of most
+-- rows. Then it drops the partitions whose rows are all older than age, and the oldest ones as long as there are more rows than most. It
+-- returns how many rows it has dropped. Its owner's rights are for those who may call it and own no table.
+CREATE FUNCTION audit_rotate(age bigint, most bigint) RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+DECLARE
+    first_seq bigint; last_seq bigint; first_at timestamptz; begins text; part record; dropped bigint := 0;
+BEGIN
+    IF NOT pg_try_advisory_xact_lock('audit'::regclass::oid::bigint) THEN
+        RETURN 0; -- another process is at it
+    END IF;
+    SELECT min(a.seq), max(a.seq) INTO first_seq, last_seq FROM audit_newest a;
+    SELECT a.at INTO first_at FROM audit_newest a WHERE a.seq = first_seq;
+    IF first_at < clock_timestamp() - age * interval '1 microsecond' / 12 OR last_seq - first_seq >= most / 10 THEN
+        ALTER TABLE audit DETACH PARTITION audit_newest; -- waits for those who write, so that all numbers up to now are in it
+        last_seq := pg_sequence_last_value('audit_seq');
+        SELECT coalesce((max(p.through) + 1)::text, 'MINVALUE') INTO begins FROM audit_parts p;
+        EXECUTE format('ALTER TABLE audit_newest RENAME TO audit_through_%s', last_seq);
+        EXECUTE format('ALTER TABLE audit ATTACH PARTITION audit_through_%s FOR VALUES FROM (%s) TO (%s)', last_seq, begins, last_seq + 1);
+        EXECUTE format('INSERT INTO audit_parts SELECT %s, count(*), max(a.at) FROM audit_through_%s a', last_seq, last_seq);
+        CREATE TABLE audit_newest PARTITION OF audit DEFAULT;
+        PERFORM audit_protect('audit_newest');
+    END IF;
+    FOR part IN
+        SELECT p.* FROM (
+            SELECT p.*, sum(p.rows) OVER (ORDER BY p.through DESC) AS kept FROM audit_parts p) p
+         WHERE p.newest < clock_timestamp() - age * interval '1 microsecond' OR p.kept > most - most / 10
+         ORDER BY p.through
+    LOOP
+        EXECUTE format('DROP TABLE audit_through_%s', part.through);
+        DELETE FROM audit_parts p WHERE p.through = part.through;
+        dropped := dropped + part.rows;
+    END LOOP;
+    RETURN dropped;
+END $$;
+
+-- +goose StatementEnd
+
+CREATE TRIGGER audit_append_only BEFORE UPDATE OR DELETE ON audit FOR EACH ROW EXECUTE FUNCTION audit_append_only();
+SELECT audit_protect('audit'), audit_protect('audit_newest');
+REVOKE EXECUTE ON FUNCTION audit_protect(regclass), audit_rotate(bigint, bigint) FROM PUBLIC;
+
+-- Service accounts. docs/tokens.md describes them.
+
+CREATE TABLE tokens (
+    id         text        PRIMARY KEY, -- public: the token begins with it
+    hash       bytea       NOT NULL,    -- SHA-256 of the whole token, which is not kept
+    name       text        NOT NULL,    -- of the service account
+    role       text        NOT NULL,
+    project    text        NOT NULL,    -- '' = the whole system
+    created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    created_by text        NOT NULL,
+    expires_at timestamptz,
+    used_at    timestamptz,             -- to the hour
+    revoked_at timestamptz,
+    revoked_by text        NOT NULL DEFAULT ''
+);
+COMMENT ON TABLE tokens IS 'Tokens of service accounts. A token that was revoked stays as a record.';
+CREATE INDEX tokens_by_time ON tokens (created_at, id);
+
 -- PostgreSQL takes a table that was never analyzed for ten full pages. A statement that joins conductors and the witness
 -- then seems so expensive that PostgreSQL plans it anew for each execution, which takes longer than the execution itself.
 ANALYZE witness, conductors;
