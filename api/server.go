@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/netip"
 	"slices"
 	"time"
 
@@ -75,6 +76,8 @@ type Config struct {
 	// loopback's names, to PublicURL's and to AllowedHosts are answered. Default: any.
 	Listen       string
 	AllowedHosts []string
+	// TrustedProxies are the networks of proxies whose word on the address of a client counts (X-Forwarded-For). Default: none.
+	TrustedProxies []netip.Prefix
 	Log          *zap.Logger           // default: none
 	Metrics      prometheus.Registerer // default: none are registered
 
@@ -265,7 +268,7 @@ func New(c Config) (*Server, error) {
 		return nil, err
 	}
 	http, err := httpd.New(httpd.Config{
-		Auth: c.Auth, Listen: c.Listen, AllowedHosts: c.AllowedHosts, PublicURL: c.PublicURL, Log: c.Log, Metrics: c.Metrics,
+		Auth: c.Auth, Listen: c.Listen, AllowedHosts: c.AllowedHosts, TrustedProxies: c.TrustedProxies, PublicURL: c.PublicURL, Log: c.Log, Metrics: c.Metrics,
 		Now: c.Now, Audit: c.Store, RequestTimeout: c.RequestTimeout, Unversioned: ironic.RootResources(), CurrentURL: ironic.CurrentURL, Subjects: service.Subjects(), NotFound: ironic.NotFound,
 	}, slices.Concat(theirs.Routes(), ours.Routes(), boot.New(c.Store, c.Ramdisk, c.discoveries()).Routes(), images.New(c.Store, c.ImageCache, c.Images).Routes()))
 	if err != nil {

@@ -70,7 +70,7 @@ func TestEveryGETIsAnsweredWithoutAConductor(t *testing.T) {
 			"/v1/nodes/{node}/vendor_passthru/methods", "/v1/nodes/{node}/vendor_passthru/{method}",
 			"/temper/v1/events",                           // does not end by itself; it has tests of its own
 			"/netboot/{mac}/{name}", "/netboot/boot.ipxe", // are tested beside them
-			"/images/{secret}/{node}/{name}",
+			"/images/{secret}/{node}/{name}", "/temper/v1/login", "/temper/v1/login/callback",
 			"/boot/{secret}/{name}", // is there during a boot only; it has tests of its own
 		}, path) {
 			continue

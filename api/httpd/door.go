@@ -5,7 +5,6 @@ import (
 	"context"
 	"net/http"
 	"net/netip"
-	"slices"
 
 	"github.com/gin-gonic/gin"
 	"go.uber.org/zap"
@@ -45,9 +44,9 @@ type doorKey struct{}
 func (s *Server) Through(d Door) http.Handler {
 	opened := &door{d, origin.NewGuard(d.Listen, s.hosts())}
 	all := tidyPath(s.engine, s.Unversioned, s.CurrentURL)
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return forwarded(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		all.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), doorKey{}, opened)))
-	})
+	}), s.TrustedProxies)
 }
 
 // admitted refuses requests for what the door of their listener does not serve, and those that a browser sends for a web page of
@@ -70,9 +69,5 @@ func (s *Server) admitted(c *gin.Context) {
 
 // admits reports whether agents may call from an address.
 func (d *door) admits(from string) bool {
-	if len(d.Agents) == 0 {
-		return true
-	}
-	ip, err := netip.ParseAddr(from)
-	return err == nil && slices.ContainsFunc(d.Agents, func(p netip.Prefix) bool { return p.Contains(ip.Unmap().WithZone("")) })
+	return len(d.Agents) == 0 || within(from, d.Agents)
 }

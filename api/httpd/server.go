@@ -3,6 +3,7 @@ package httpd
 import (
 	"context"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
@@ -25,6 +26,8 @@ type Config struct {
 	// loopback's names, to PublicURL's and to AllowedHosts are answered. Default: any.
 	Listen       string
 	AllowedHosts []string
+	// TrustedProxies are the networks of proxies whose word on the address of a client counts. Default: none.
+	TrustedProxies []netip.Prefix
 	// PublicURL stands before every link. Default: http:// and the request's Host.
 	PublicURL string
 	Log       *zap.Logger           // default: none
@@ -155,7 +158,7 @@ func (s *Server) routes() *gin.Engine {
 	e.RedirectTrailingSlash = false
 	e.RedirectFixedPath = false
 	e.HandleMethodNotAllowed = true
-	// Any client can put an address into a header, so only the connection's counts.
+	// Any client can put an address into a header. Through reads those of trusted proxies.
 	if err := e.SetTrustedProxies(nil); err != nil {
 		panic(err) // nil is always valid
 	}

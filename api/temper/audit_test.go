@@ -54,14 +54,14 @@ func TestTheAuditSaysWhoAskedForWhat(t *testing.T) {
 	require.NotEmpty(t, rows[0]["at"])
 	delete(rows[0], "at")
 	require.Equal(t, map[string]any{
-		"user": "ann", "method": "http_basic", "from": "192.0.2.1", "request_id": request, "rule": "PUT /v1/nodes/:node/states/provision", "route": "PUT /v1/nodes/:node/states/provision",
+		"user": "ann", "method": "http_basic", "from": "192.0.2.1", "request_id": request, "rule": "baremetal:node:set_provision_state", "route": "PUT /v1/nodes/:node/states/provision",
 		"node_uuid": uuid, "node_name": "n1", "kind": nil, "target": nil, "operation": operation, "what": []any{"provide"}, "reason": nil, "outcome": "accepted", "status": nil, "count": 1.0,
 	}, rows[0])
 	unknown := rowsOf(b, "?node=nobody")[0]
 	require.Equal(t, []any{nil, "nobody", "refused", 404.0}, []any{unknown["node_uuid"], unknown["node_name"], unknown["outcome"], unknown["status"]})
-	patch := rowsOf(b, "?node="+uuid+"&rule=PATCH%20/v1/nodes/:node")[0]
+	patch := rowsOf(b, "?node="+uuid+"&rule=baremetal:node:update")[0]
 	require.Equal(t, []any{"driver_info", "extra"}, patch["what"])
-	require.Equal(t, "a fan", rowsOf(b, "?node=n1&rule=PUT%20/v1/nodes/:node/maintenance")[0]["reason"])
+	require.Equal(t, "a fan", rowsOf(b, "?node=n1&rule=baremetal:node:set_maintenance")[0]["reason"])
 	for _, row := range b.Get(auditPath).Is(200)["audit"].([]any) {
 		for _, v := range row.(map[string]any) {
 			text, _ := v.(string)

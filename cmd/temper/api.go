@@ -91,13 +91,17 @@ func runAPI(ctx context.Context, p *process, r *config.API, kind apiKind) error 
 		return err
 	}
 	defer func() { _ = cache.Close() }() // a download that ends here goes on in the next process
-	auth, err := p.authOf(r)
+	auth, err := p.authOf(r, db)
+	if err != nil {
+		return err
+	}
+	proxies, err := config.Networks(r.Proxies)
 	if err != nil {
 		return err
 	}
 	server, err := api.New(api.Config{
 		Store: db, Operations: wrapOperations(worker.Starter{Client: temporal, Namespace: r.Temporal.Namespace}), Drivers: hardware, Auth: auth,
-		Listen: r.Listen, AllowedHosts: r.AllowedHosts,
+		Listen: r.Listen, AllowedHosts: r.AllowedHosts, TrustedProxies: proxies,
 		Log: p.log, Metrics: p.metrics, Ready: p.health, Ask: dependencies.Ask, Setup: schedule.Look, Version: buildinfo.Version(), Settings: p.settingsFile, Reconcile: schedule.Trigger, WorkflowURL: workflowURL(r.UIURL, r.Namespace), PublicURL: r.PublicURL,
 		AutomatedClean: r.AutomatedClean, DedicatedNodes: r.DedicatedNodes, AutomaticLessee: r.AutomaticLessee, OwnNodes: r.OwnNodes, Images: policy, ProbeImage: image.NewProber(images).Probe, Webhooks: hooks,
 		OnFailure: node.OnFailure(r.OnFailure), Safe: config.Safe(r.Liveness, r.Patience), HardwareDeadline: r.BMCRequest,

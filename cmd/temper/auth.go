@@ -14,11 +14,16 @@ import (
 	"go.temper.dev/temper/internal/keystone"
 	"go.temper.dev/temper/internal/oidclogin"
 	"go.temper.dev/temper/internal/store"
+	"go.temper.dev/temper/internal/tokens"
 )
 
 // authOf says who may use the API, and logs who may do everything.
-func (p *process) authOf(r *config.API) (api.Auth, error) {
+func (p *process) authOf(r *config.API, db tokens.Store) (api.Auth, error) {
 	c, a := r.Auth, api.Auth{Strategy: api.NoAuth}
+	if c.Uses(config.NoAuth) || c.Strategy == "" {
+		return a, nil
+	}
+	a.Others = append(a.Others, tokens.NewAuthenticator(db, time.Now, p.log))
 	if c.Uses(config.HTTPBasic) {
 		a.Strategy, a.File = api.HTTPBasic, c.HtpasswdFile
 	}

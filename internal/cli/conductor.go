@@ -64,6 +64,7 @@ func conductorState(k *client.FleetConductor) string {
 
 func newConductorDrain(s *session) *cobra.Command {
 	var force bool
+	var reason string
 	c := &cobra.Command{
 		Use: "drain CONDUCTOR", Short: "Have a conductor take no new steps and hand over those it has", Args: cobra.ExactArgs(1),
 		Long: `Have a conductor take no new steps and hand over those it has, until it is undrained or started again. From now on it covers no
@@ -72,8 +73,9 @@ these nodes are left without one.`,
 		Example: "  temper conductor drain conductor-1", ValidArgsFunction: s.completeConductors(1),
 	}
 	c.Flags().BoolVar(&force, "force", false, "drain it even if it is the last one that covers some nodes")
+	c.Flags().StringVar(&reason, "reason", "", "`why`, for the audit; required where people log in")
 	c.RunE = s.run(func(ctx context.Context, args []string) error {
-		k, err := s.DrainConductor(ctx, args[0], force)
+		k, err := s.DrainConductor(ctx, args[0], force, reason)
 		if err != nil {
 			return err
 		}

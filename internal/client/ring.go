@@ -48,10 +48,10 @@ func (c *Client) Fleet(ctx context.Context) ([]FleetConductor, error) {
 }
 
 // DrainConductor has a conductor take no new steps. Without force, the API refuses it for the last one that covers some node.
-func (c *Client) DrainConductor(ctx context.Context, name string, force bool) (*FleetConductor, error) {
+func (c *Client) DrainConductor(ctx context.Context, name string, force bool, reason string) (*FleetConductor, error) {
 	var k FleetConductor
 	_, err := c.do(ctx, request{
-		method: http.MethodPost, path: "/temper/v1/conductors/" + segment(name) + "/drain", body: map[string]bool{"force": force},
+		method: http.MethodPost, path: "/temper/v1/conductors/" + segment(name) + "/drain", body: map[string]any{"force": force, "reason": reason},
 	}, &k)
 	return &k, err
 }

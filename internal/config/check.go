@@ -258,6 +258,9 @@ func (r *API) check(p *problems) {
 	r.Boot.check(p)
 	r.Agents.check(p, r.Boot)
 	r.ImageCache.check(p)
+	if _, err := Networks(r.Proxies); err != nil {
+		p.refuse("trusted_proxies", "want networks or addresses, such as 10.0.0.5: %w", err)
+	}
 	p.requireAtLeast("event_streams", 1, r.Following.Streams)
 	p.requireAtLeast("event_streams_per_user", 1, r.Following.PerUser)
 	r.Database.check(p)

@@ -17,9 +17,10 @@ type API struct {
 	Boot
 	Agents
 	ImageCache
-	Listen    string `key:"listen" default:"127.0.0.1:6385" help:"address to serve; on more than loopback auth must say who may come in"`
-	PublicURL string `key:"public_url" help:"what links begin with, where the API stands behind a proxy; empty is as the client asked"`
-	Auth      Auth   `key:"auth"`
+	Listen    string   `key:"listen" default:"127.0.0.1:6385" help:"address to serve; on more than loopback auth must say who may come in"`
+	PublicURL string   `key:"public_url" help:"what links begin with, where the API stands behind a proxy; empty is as the client asked"`
+	Proxies   []string `key:"trusted_proxies" help:"networks of proxies whose X-Forwarded-For says which address a client has; empty is that every connection speaks for itself"`
+	Auth      Auth     `key:"auth"`
 	// NodeLockedWait stands for Ironic's node_locked_retry_attempts and node_locked_retry_interval, which together are 3 s.
 	NodeLockedWait time.Duration `key:"node_locked_wait" default:"3s" help:"how long a request waits for the end of a short operation that holds its node, such as a change of power, before it is answered with 409; 0 = not at all"`
 }
