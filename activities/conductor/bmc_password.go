@@ -194,6 +194,9 @@ func recordBMCPassword(ctx context.Context, t *task, step *node.Step) (outcome, 
 	return done, nil
 }
 
+// changingPassword is what a driver may lack.
+const changingPassword = "changing the password of its BMC"
+
 // markOfOwn marks the password that a node has.
 const markOfOwn = "that of the node"
 
@@ -229,13 +232,16 @@ func (t *task) openAs(ctx context.Context, user, password string) (bmc.Session, 
 		return bmc.Session{}, err
 	}
 	i, other := t.node.Implementation("management"), maps.Clone(t.driverInfo)
+	if i.Password == "" {
+		return bmc.Session{}, t.node.Unsupported(changingPassword)
+	}
 	other[i.User], other[i.Password] = user, password
 	s, err := t.driver.Open(ctx, bmc.Target{
 		Node: t.node.UUID, Info: other, LastPower: powerOf(t.node.PowerState), Guard: t.permit, Await: t.await, AnswerWithin: t.op.AnswerWithin,
 	})
 	if err == nil && s.Accounts == nil {
 		s.Close()
-		err = t.node.Unsupported("changing the password of its BMC")
+		err = t.node.Unsupported(changingPassword)
 	}
 	return s, err
 }

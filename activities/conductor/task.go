@@ -170,7 +170,7 @@ func (t *task) subscriber(ctx context.Context) (bmc.Subscriber, error) {
 
 func (t *task) accounts(ctx context.Context) (bmc.Accounts, error) {
 	s, err := t.bmc(ctx)
-	return capability[bmc.Accounts](t, s.Accounts, asker{s, t}, "changing the password of its BMC", err)
+	return capability[bmc.Accounts](t, s.Accounts, asker{s, t}, changingPassword, err)
 }
 
 func (t *task) virtualMedia(ctx context.Context) (bmc.VirtualMedia, error) {
