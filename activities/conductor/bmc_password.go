@@ -211,7 +211,9 @@ func (t *task) madePassword() (*node.PendingPassword, error) {
 	return t.password, nil
 }
 
-func (t *task) bmcUser() string { return textArg(t.driverInfo, t.node.Implementation("management").User) }
+func (t *task) bmcUser() string {
+	return textArg(t.driverInfo, t.node.Implementation("management").User)
+}
 
 func (t *task) bmcPassword() string {
 	return textArg(t.driverInfo, t.node.Implementation("management").Password)

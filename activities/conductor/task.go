@@ -33,13 +33,13 @@ type task struct {
 	instanceInfo map[string]any
 	sealed       node.Secrets
 	password     *node.PendingPassword // that the BMC may have instead of the node's; nil = none
-	session      *bmc.Session  // nil until it is needed
-	flight       *inFlight     // the last request to the BMC, until it can't take effect any more; nil = there is none
-	asking       bool          // the call of a capability has sent flight, and goes on
-	tellFlight   bool          // flight has changed since it was recorded
-	silent       bool          // the BMC gave no answer when it was asked last, by whatever conductor
-	awaited      time.Duration // how long the last answer that did not come was awaited
-	within       time.Duration // how long answers of the BMC are awaited, as it is recorded or was when the session was opened
+	session      *bmc.Session          // nil until it is needed
+	flight       *inFlight             // the last request to the BMC, until it can't take effect any more; nil = there is none
+	asking       bool                  // the call of a capability has sent flight, and goes on
+	tellFlight   bool                  // flight has changed since it was recorded
+	silent       bool                  // the BMC gave no answer when it was asked last, by whatever conductor
+	awaited      time.Duration         // how long the last answer that did not come was awaited
+	within       time.Duration         // how long answers of the BMC are awaited, as it is recorded or was when the session was opened
 	agentClient  Agent
 
 	// pending is written by the next save.
