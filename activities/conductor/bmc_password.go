@@ -261,6 +261,9 @@ func (t *task) logsIn(ctx context.Context, user, password string) (bool, error) 
 	if isSilence(err) {
 		t.silent, t.awaited = t.Settings.AwayTimeout > 0, time.Since(began)
 	}
+	if t.silent && (err == nil || fault.Is(err, fault.Denied)) {
+		t.isBack(ctx)
+	}
 	if fault.Is(err, fault.Denied) {
 		return false, nil
 	}

@@ -38,6 +38,7 @@ type task struct {
 	asking       bool                  // the call of a capability has sent flight, and goes on
 	tellFlight   bool                  // flight has changed since it was recorded
 	silent       bool                  // the BMC gave no answer when it was asked last, by whatever conductor
+	mayAskNow    bool                  // it is the turn of this attempt to ask a BMC that is silent
 	awaited      time.Duration         // how long the last answer that did not come was awaited
 	within       time.Duration         // how long answers of the BMC are awaited, as it is recorded or was when the session was opened
 	agentClient  Agent
