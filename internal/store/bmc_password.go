@@ -39,7 +39,7 @@ func (s *Store) SettlePassword(ctx context.Context, operation int64, c node.Clai
 		}
 		secrets := node.Secrets{node.PendingPasswordSecret: nil}
 		if taken {
-			v, err := s.sealer.open(&f.Node, x)
+			v, err := s.unseal(&f.Node, x)
 			if err != nil {
 				return err
 			}
