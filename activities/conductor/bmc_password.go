@@ -270,7 +270,7 @@ func (t *task) logsIn(ctx context.Context, user, password string) (bool, error) 
 	return err == nil, err
 }
 
-// knowsPassword notes for this attempt what the node's password is, after the database was told.
+// knowsPassword notes for this attempt what the node's password is, after the database has it.
 func (t *task) knowsPassword(taken bool) {
 	if taken {
 		for _, name := range t.password.Properties {

@@ -21,7 +21,7 @@ type keyring struct {
 
 	mu     sync.Mutex // of a reading, and guards the fields below
 	text   string
-	failed string // the last error that was told
+	failed string // the last error of which told was called
 	readAt atomic.Int64
 }
 

@@ -112,7 +112,7 @@ func TestNoCanaryIsFoundAnywhere(t *testing.T) {
 	requireNowhere(t, secrets, told)
 }
 
-// requireNowhere requires that no secret stands in what was told, in whatever form.
+// requireNowhere requires that no secret stands in any of these texts, in whatever form.
 func requireNowhere(t *testing.T, secrets, told map[string]string) {
 	t.Helper()
 	for what, secret := range secrets {
