@@ -120,6 +120,8 @@ func verbRule(word string) *access.Rule {
 		return access.NodeSetBootDevice
 	case word == node.StepInjectNMI:
 		return access.NodeInjectNMI
+	case word == node.VerbRotatePassword:
+		return access.NodeRotatePassword
 	case word == string(node.KindVendorPassthru):
 		return access.NodeVendorPassthru
 	}
