@@ -37,6 +37,8 @@ type machine struct {
 	inventory bmc.Inventory
 	takes     time.Duration // how long it says that it takes for an answer; 0 = it does not say
 
+	accounts *accounts // its accounts; nil = its driver can't change them
+
 	vendor *listener // what vendor methods need; nil = its driver has none
 
 	follow func(ctx context.Context, happened func()) error // its events; nil = its driver has none
@@ -65,6 +67,12 @@ func (m *machine) Open(_ context.Context, t bmc.Target) (bmc.Session, error) {
 	if m.vendor != nil {
 		v := vendorSession{s, m.vendor}
 		out.Subscriber, out.RawCommander, out.ManagerRestarter, out.DriveEjector = v, v, v, v
+	}
+	if m.accounts != nil {
+		a := &accountSession{session: s, accounts: m.accounts}
+		a.user, _ = t.Info["redfish_username"].(string)
+		a.with, _ = t.Info["redfish_password"].(string)
+		out.Accounts = a
 	}
 	if m.noMedia {
 		out.VirtualMedia = nil

@@ -39,7 +39,7 @@ func TestTheContractNamesEveryVerbStateAndKind(t *testing.T) {
 	schema := func(name string) *openapi3.Schema { return doc.Components.Schemas[name].Value }
 	require.ElementsMatch(t, verbs, schema("ProvisionRequest").Properties["target"].Value.Enum, "the target of ProvisionRequest")
 	require.ElementsMatch(t, conductors, schema("FleetConductor").Properties["state"].Value.Enum, "the state of FleetConductor")
-	require.ElementsMatch(t, slices.Concat(verbs, power, []any{node.StepInjectNMI, node.StepSetBootDevice, string(node.KindVendorPassthru)}), schema("OperationRequest").Properties["verb"].Value.Enum, "the verb of OperationRequest")
+	require.ElementsMatch(t, slices.Concat(verbs, power, []any{node.StepInjectNMI, node.StepSetBootDevice, node.VerbRotatePassword, string(node.KindVendorPassthru)}), schema("OperationRequest").Properties["verb"].Value.Enum, "the verb of OperationRequest")
 	require.ElementsMatch(t, append(states, nil), schema("ProvisionState").Enum, "ProvisionState")
 	require.ElementsMatch(t, kinds, schema("Kind").Enum, "Kind")
 }

@@ -73,6 +73,16 @@ func (a asker) Power(ctx context.Context) (bmc.Power, error) {
 	return steady(ctx, a.t, func() (bmc.Power, error) { return a.Session.Power(a.t.listening(ctx)) })
 }
 
+// PasswordRule implements bmc.Accounts.
+func (a asker) PasswordRule(ctx context.Context) (bmc.PasswordRule, error) {
+	return steady(ctx, a.t, func() (bmc.PasswordRule, error) { return a.Session.PasswordRule(a.t.listening(ctx)) })
+}
+
+// HasAccount implements bmc.Accounts.
+func (a asker) HasAccount(ctx context.Context, user string) (bool, error) {
+	return steady(ctx, a.t, func() (bool, error) { return a.Session.HasAccount(a.t.listening(ctx), user) })
+}
+
 // Boot implements bmc.BootDevice.
 func (a asker) Boot(ctx context.Context) (bmc.Boot, error) {
 	return steady(ctx, a.t, func() (bmc.Boot, error) { return a.Session.Boot(a.t.listening(ctx)) })

@@ -8,10 +8,16 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// undo does the undos in list. It switches the server off before it ejects media. Each may
+// undo does the undos in list. It settles the BMC's password before it asks for anything else, and switches the server off before it ejects media. Each may
 // run twice. Requests are recorded on step, so that after a crash the next attempt looks
 // for their effect first.
 func (t *task) undo(ctx context.Context, step *node.Step, list []node.Undo) error {
+	if slices.Contains(list, node.UndoBMCPassword) {
+		if _, err := t.settlePassword(ctx, nil); err != nil {
+			return err
+		}
+		t.undone(node.UndoBMCPassword)
+	}
 	if slices.Contains(list, node.UndoPowerOff) {
 		if !t.node.DisablePowerOff { // else nobody may switch it off any more, and nothing is left to do
 			if err := t.powerTo(ctx, step, bmc.PowerOff, bmc.RequestForceOff, t.Settings.PowerTimeout); err != nil {

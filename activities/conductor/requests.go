@@ -239,6 +239,21 @@ func (a asker) EjectDrives(ctx context.Context, kind string) error {
 	return a.send(ctx, bmc.NameEjectDrives(kind), func() error { return a.Session.EjectDrives(a.t.listening(ctx), kind) })
 }
 
+// SetPassword implements bmc.Accounts.
+func (a asker) SetPassword(ctx context.Context, user string, p bmc.NewPassword) error {
+	return a.send(ctx, bmc.NameSetPassword(user, p.Mark), func() error { return a.Session.SetPassword(a.t.listening(ctx), user, p) })
+}
+
+// AddAccount implements bmc.Accounts.
+func (a asker) AddAccount(ctx context.Context, user string, p bmc.NewPassword) error {
+	return a.send(ctx, bmc.NameAddAccount(user), func() error { return a.Session.AddAccount(a.t.listening(ctx), user, p) })
+}
+
+// RemoveAccount implements bmc.Accounts.
+func (a asker) RemoveAccount(ctx context.Context, user string) error {
+	return a.send(ctx, bmc.NameRemoveAccount(user), func() error { return a.Session.RemoveAccount(a.t.listening(ctx), user) })
+}
+
 // CreateSubscription implements bmc.Subscriber.
 func (a asker) CreateSubscription(ctx context.Context, s node.EventSubscription, headers []any) (made bmc.Subscription, err error) {
 	err = a.send(ctx, bmc.NameSubscribe, func() (err error) {

@@ -55,11 +55,12 @@ func isNotAsked(err error) bool {
 // mayAsk returns a notAskedError if the BMC is silent and it is not the turn of this attempt to ask it.
 func (t *task) mayAsk(ctx context.Context) error {
 	s := t.node.SilentBMC()
-	if s == nil || t.Settings.AwayTimeout == 0 {
+	if s == nil || t.Settings.AwayTimeout == 0 || t.mayAskNow {
 		return nil
 	}
 	left, err := t.Store.AskSilentBMC(ctx, s.BMC, t.Settings.Conductor, askWithin(t.op.AnswerWithin), t.asksAtOnce())
 	if err != nil || left == 0 {
+		t.mayAskNow = err == nil
 		return err
 	}
 	return &notAskedError{silentError(s), left}

@@ -28,6 +28,11 @@ func init() {
 		"management.inject_nmi":      injectNMI,
 		"management.undo":            undoOwed,
 
+		"management.make_bmc_password":   makeBMCPassword,
+		"management.try_bmc_password":    tryBMCPassword,
+		"management.change_bmc_password": changeBMCPassword,
+		"management.record_bmc_password": recordBMCPassword,
+
 		"vendor.send_raw":            sendRaw,
 		"vendor.bmc_reset":           resetBMC,
 		"vendor.eject_vmedia":        ejectMedia,
@@ -67,6 +72,11 @@ func init() {
 		"inspect.inspect_hardware": fakeStep,
 		"rescue.rescue":            fakeStep,
 		"rescue.unrescue":          fakeStep,
+
+		"management.make_bmc_password":   fakeStep,
+		"management.try_bmc_password":    fakeStep,
+		"management.change_bmc_password": fakeStep,
+		"management.record_bmc_password": fakeStep,
 
 		"deploy.erase_devices":          fakeStep,
 		"deploy.erase_devices_metadata": fakeStep,

@@ -24,6 +24,10 @@ type OperationStore interface {
 	// one may continue it at once. p is the pause in Temporal that is the reason; it may be nil. Of
 	// known only InFlight and AnswerWithin are recorded.
 	HandOver(ctx context.Context, operation int64, c node.Claim, p *node.Pause, known node.Progress) error
+	// SavePassword seals a password that the BMC is about to get. SettlePassword ends that: the password becomes the node's if the BMC
+	// has it, and is forgotten if not.
+	SavePassword(ctx context.Context, operation int64, c node.Claim, p node.PendingPassword) error
+	SettlePassword(ctx context.Context, operation int64, c node.Claim, taken bool) error
 	SilenceStore
 	SaveInspection(ctx context.Context, operation int64, c node.Claim, i node.Inspection) (leftOut int, err error)
 	// StillDead returns the deaths without those of conductors that have turned out

@@ -32,13 +32,15 @@ type task struct {
 	driverInfo   map[string]any // with decrypted secrets
 	instanceInfo map[string]any
 	sealed       node.Secrets
-	session      *bmc.Session  // nil until it is needed
-	flight       *inFlight     // the last request to the BMC, until it can't take effect any more; nil = there is none
-	asking       bool          // the call of a capability has sent flight, and goes on
-	tellFlight   bool          // flight has changed since it was recorded
-	silent       bool          // the BMC gave no answer when it was asked last, by whatever conductor
-	awaited      time.Duration // how long the last answer that did not come was awaited
-	within       time.Duration // how long answers of the BMC are awaited, as it is recorded or was when the session was opened
+	password     *node.PendingPassword // that the BMC may have instead of the node's; nil = none
+	session      *bmc.Session          // nil until it is needed
+	flight       *inFlight             // the last request to the BMC, until it can't take effect any more; nil = there is none
+	asking       bool                  // the call of a capability has sent flight, and goes on
+	tellFlight   bool                  // flight has changed since it was recorded
+	silent       bool                  // the BMC gave no answer when it was asked last, by whatever conductor
+	mayAskNow    bool                  // it is the turn of this attempt to ask a BMC that is silent
+	awaited      time.Duration         // how long the last answer that did not come was awaited
+	within       time.Duration         // how long answers of the BMC are awaited, as it is recorded or was when the session was opened
 	agentClient  Agent
 
 	// pending is written by the next save.
@@ -60,6 +62,7 @@ func newTask(s *Steps, n *node.Node, c node.Claim, d bmc.Driver, sealed node.Sec
 		driverInfo:   secret.DriverInfo(n, sealed),
 		instanceInfo: secret.InstanceInfo(n, sealed),
 		sealed:       sealed,
+		password:     node.AsPendingPassword(sealed[node.PendingPasswordSecret]),
 		power:        n.PowerState,
 	}
 	t.saved = t.op.Snapshot()
@@ -107,6 +110,12 @@ func (t *task) bmc(ctx context.Context) (bmc.Session, error) {
 	}
 	if err := t.mayAsk(ctx); err != nil {
 		return bmc.Session{}, err
+	}
+	if p := t.password; p != nil && p.Operation != t.op.ID { // an earlier operation has left it
+		if _, err := t.settlePassword(ctx, nil); err != nil {
+			return bmc.Session{}, err
+		}
+		t.undone(node.UndoBMCPassword)
 	}
 	s, err := t.driver.Open(ctx, bmc.Target{
 		Node: t.node.UUID, Info: t.driverInfo, LastPower: powerOf(t.node.PowerState),
@@ -158,6 +167,11 @@ func (t *task) driveEjector(ctx context.Context) (bmc.DriveEjector, error) {
 func (t *task) subscriber(ctx context.Context) (bmc.Subscriber, error) {
 	s, err := t.bmc(ctx)
 	return capability[bmc.Subscriber](t, s.Subscriber, asker{s, t}, "event subscriptions", err)
+}
+
+func (t *task) accounts(ctx context.Context) (bmc.Accounts, error) {
+	s, err := t.bmc(ctx)
+	return capability[bmc.Accounts](t, s.Accounts, asker{s, t}, changingPassword, err)
 }
 
 func (t *task) virtualMedia(ctx context.Context) (bmc.VirtualMedia, error) {

@@ -120,6 +120,8 @@ func verbRule(word string) *access.Rule {
 		return access.NodeSetBootDevice
 	case word == node.StepInjectNMI:
 		return access.NodeInjectNMI
+	case word == node.VerbRotatePassword:
+		return access.NodeRotatePassword
 	case word == string(node.KindVendorPassthru):
 		return access.NodeVendorPassthru
 	}
@@ -161,8 +163,10 @@ func unfit(in *format.Object, verb string, names ...string) error {
 	return nil
 }
 
-// managementVerbs are the verbs for one request to the management interface. Each has the name of the step that makes it.
-var managementVerbs = map[string]node.OperationKind{node.StepSetBootDevice: node.KindBootDevice, node.StepInjectNMI: node.KindNMI}
+// managementVerbs are the verbs for requests to the management interface.
+var managementVerbs = map[string]node.OperationKind{
+	node.StepSetBootDevice: node.KindBootDevice, node.StepInjectNMI: node.KindNMI, node.VerbRotatePassword: node.KindBMCPassword,
+}
 
 // bootFields are the fields of the verb set_boot_device, and vendorFields those of vendor_passthru.
 var (

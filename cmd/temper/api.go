@@ -46,7 +46,7 @@ type apiKind struct {
 
 // runAPI listens at once. While PostgreSQL or Temporal is away, requests get 503.
 func runAPI(ctx context.Context, p *process, r *config.API, kind apiKind) error {
-	db, err := openStore(ctx, r.Database, r.Rules, r.Liveness, string(kind.role))
+	db, err := openStore(ctx, p, r.Database, r.Rules, r.Liveness, string(kind.role))
 	if err != nil {
 		return err
 	}

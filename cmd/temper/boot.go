@@ -85,7 +85,7 @@ func newDHCP(ctx context.Context, p *process, r *config.NetworkBoot) (d *netboot
 	if err != nil {
 		return nil, nil, err
 	}
-	db, err := openStore(ctx, r.Database, r.Rules, r.Liveness, string(coverage.RoleBoot))
+	db, err := openStore(ctx, p, r.Database, r.Rules, r.Liveness, string(coverage.RoleBoot))
 	if err != nil {
 		return nil, nil, err
 	}

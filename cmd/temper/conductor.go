@@ -49,7 +49,7 @@ func orHostname(name string) string {
 
 func runConductor(ctx context.Context, p *process, r *config.Conductor) error {
 	name := orHostname(r.Name)
-	db, err := openStore(ctx, r.Database, r.Rules, r.Liveness, name)
+	db, err := openStore(ctx, p, r.Database, r.Rules, r.Liveness, name)
 	if err != nil {
 		return err
 	}

@@ -27,16 +27,21 @@ import (
 const healthTimeout = 3 * time.Second
 
 // openStore returns the store of a role. It does not wait for the database.
-func openStore(ctx context.Context, c config.Database, rules config.Rules, l config.Liveness, name string) (*store.Store, error) {
-	keys, err := readKeyset(c)
-	if err != nil {
-		return nil, err
-	}
+func openStore(ctx context.Context, p *process, c config.Database, rules config.Rules, l config.Liveness, name string) (*store.Store, error) {
 	return store.Open(ctx, store.Config{
-		URL: c.URL, MaxConns: int32(c.MaxConns), Keyset: keys, ApplicationName: "temper " + name, //nolint:gosec // checked
+		URL: c.URL, MaxConns: int32(c.MaxConns), ReadKeyset: func() (string, error) { return readKeyset(c) }, KeysetChanged: p.keysetChanged, ApplicationName: "temper " + name, //nolint:gosec // checked
 		ConductorTimeout: l.ConductorHeartbeatTimeout, ConductorInterval: l.ConductorHeartbeatInterval,
 		WithholdUnhealthy: rules.UnhealthyNodes == config.UnhealthyWithheld,
 	})
+}
+
+// keysetChanged logs what came of a change of the keyset.
+func (p *process) keysetChanged(err error) {
+	if err != nil {
+		p.log.Error("the keyset can't be read; the keys read before go on to be used", zap.Error(err))
+		return
+	}
+	p.log.Info("the keyset was read again, because it has changed")
 }
 
 // readKeyset returns the keys that secrets are sealed with, as JSON.

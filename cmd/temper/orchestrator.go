@@ -27,7 +27,7 @@ func runOrchestrator(ctx context.Context, p *process, r *config.Orchestrator) er
 	if err != nil {
 		return err
 	}
-	db, err := openStore(ctx, r.Database, r.Rules, r.Liveness, "orchestrator")
+	db, err := openStore(ctx, p, r.Database, r.Rules, r.Liveness, "orchestrator")
 	if err != nil {
 		return err
 	}

@@ -59,6 +59,7 @@ var (
 	NodeGetHistory             = define("baremetal:node:history:get", "read a node's history", systemOrOwnerReader)
 	NodeGetInventory           = define("baremetal:node:inventory:get", "read a node's inventory", systemOrOwnerReader)
 	NodeVendorPassthru         = define("baremetal:node:vendor_passthru", "call vendors' methods of a node", systemAdmin)
+	NodeRotatePassword         = define("temper:node:rotate_bmc_password", "give a node's BMC a new password", systemAdmin)
 	NodeGetMedia               = define("baremetal:node:vmedia:get", "list a node's virtual media", systemOrProjectReader)
 	NodeAttachMedia            = define("baremetal:node:vmedia:attach", "attach virtual media", systemOrOwnerMemberAndLesseeAdmin)
 	NodeDetachMedia            = define("baremetal:node:vmedia:detach", "detach virtual media", systemOrOwnerMemberAndLesseeAdmin)

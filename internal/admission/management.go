@@ -1,6 +1,7 @@
 package admission
 
 import (
+	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
 )
 
@@ -24,6 +25,21 @@ func SupportsManagement(n *node.Node, k node.OperationKind) error {
 		return n.Unsupported("management")
 	case k == node.KindNMI && !i.NMI:
 		return n.Unsupported(node.StepInjectNMI)
+	case k == node.KindBMCPassword && i.Means != node.MeansFake:
+		return supportsPassword(n, i)
+	}
+	return nil
+}
+
+// supportsPassword returns an error if the password of n's BMC can't be changed.
+func supportsPassword(n *node.Node, i node.Implementation) error {
+	if i.Password == "" {
+		return fault.New(fault.Invalid, "Node %s: the management interface %s can't change the password of a BMC. It can with the driver redfish.", n.UUID, i.Name)
+	}
+	for _, name := range []string{i.User, i.Password} {
+		if v, _ := n.DriverInfo[name].(string); v == "" {
+			return fault.New(fault.Invalid, "Node %s has no driver_info/%s, so Temper knows no account whose password it could change.", n.UUID, name)
+		}
 	}
 	return nil
 }

@@ -155,6 +155,7 @@ type Session struct {
 	RawCommander
 	DriveEjector
 	Subscriber
+	Accounts
 	EventLog
 	HealthReader
 	EventSource

@@ -45,6 +45,13 @@ func (d *Denials) Record(credentials [sha256.Size]byte, until time.Time, err err
 	d.denied[credentials] = denial{until: until, err: err}
 }
 
+// Forget lets these credentials be tried again at once, because the BMC may take them now.
+func (d *Denials) Forget(credentials [sha256.Size]byte) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.denied, credentials)
+}
+
 // None reports whether all credentials may be tried, so that d may be dropped.
 func (d *Denials) None(now time.Time) bool {
 	d.mu.Lock()

@@ -150,7 +150,7 @@ var ends = map[int]string{exit.CodeHeld: "held", exit.CodeLost: "out of sight", 
 // end says in a word or two what became of a name that has this error.
 func end(err error) string {
 	switch {
-	case errors.Is(err, errNotAsked):
+	case errors.Is(err, errNotAsked), errors.Is(err, errModelFailed):
 		return "not asked for"
 	case errors.Is(err, errNotAnswered):
 		return "without an answer"

@@ -28,6 +28,7 @@ type selection struct {
 	inState  string
 	yes      bool
 	parallel int
+	atOnce   bool // the flag is called --at-once, and it works on the next nodes when the ones before are done
 }
 
 // addFlags adds the flags that select nodes to a command whose arguments are nodes. Completion offers the nodes for which event
@@ -36,7 +37,11 @@ func (sel *selection) addFlags(c *cobra.Command, s *session, event node.Event) {
 	f := c.Flags()
 	f.StringVar(&sel.inState, "all-in-state", "", "all nodes in this provision `state` instead of named ones")
 	f.BoolVarP(&sel.yes, "yes", "y", false, "do not ask for confirmation")
-	f.IntVar(&sel.parallel, "parallel", defaultParallel, "`number` of nodes at a time")
+	if sel.atOnce {
+		f.IntVar(&sel.parallel, "at-once", defaultAtOnce, "`number` of nodes at a time")
+	} else {
+		f.IntVar(&sel.parallel, "parallel", defaultParallel, "`number` of nodes at a time")
+	}
 	must(c.RegisterFlagCompletionFunc("all-in-state", completeStates))
 	c.Args = sel.args
 	c.ValidArgsFunction = s.completeNodes(event, 0)
@@ -50,6 +55,8 @@ func (sel *selection) args(_ *cobra.Command, args []string) error {
 		return errors.New("name nodes or say --all-in-state, not both")
 	case sel.inState != "" && !slices.Contains(node.States(), node.State(sel.inState)):
 		return fmt.Errorf("there is no provision state %q", sel.inState)
+	case sel.atOnce && (sel.parallel < 1 || sel.parallel > maxParallel):
+		return fmt.Errorf("--at-once must be from 1 to %d", maxParallel)
 	case sel.parallel < 1 || sel.parallel > maxParallel:
 		return fmt.Errorf("--parallel must be from 1 to %d", maxParallel)
 	}

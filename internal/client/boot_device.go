@@ -9,6 +9,7 @@ import (
 const (
 	VerbSetBootDevice = "set_boot_device"
 	VerbInjectNMI     = "inject_nmi"
+	VerbRotate        = "rotate_bmc_password"
 	VerbPassthru      = "vendor_passthru"
 )
 

@@ -15,6 +15,7 @@ const (
 	ServerNotBooting     Code = "server_not_booting"
 	HardwareUnhealthy    Code = "hardware_unhealthy"
 	BootDeviceRefused    Code = "boot_device_refused"
+	BMCPasswordRefused   Code = "bmc_password_refused"
 	SubscriptionNotFound Code = "subscription_not_found"
 	VirtualMediaRefused  Code = "virtual_media_refused"
 
@@ -113,6 +114,11 @@ var ofFailures = []CodeRow{
 	{
 		Code: HardwareUnhealthy, Can: []Do{ShowHealth}, Kind: Refused, Cause: true, Meaning: "The BMC says that the health of the server is critical.",
 		Advise: "Replace or mend the parts that are wrong. If unhealthy_nodes is withheld, the node is offered again when the BMC says something better.",
+	},
+	{
+		Code: BMCPasswordRefused, Kind: Refused, Cause: true, Meaning: "The BMC does not take the new password that Temper has made for its account.",
+		Advise: "The error has the BMC's words. Temper keeps the password that the BMC takes; docs/secrets.md says which passwords it makes.", Then: thenRetry,
+		Fields: []string{"driver_info/redfish_password"},
 	},
 	{
 		Code: BootDeviceRefused, Kind: Refused, Cause: true, Meaning: "The BMC does not take the boot device.",

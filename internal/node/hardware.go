@@ -51,6 +51,9 @@ type Implementation struct {
 	RunsAgentSteps bool
 	// Methods of an implementation of the interface vendor.
 	Methods []VendorMethod
+	// Password is the property of driver_info with the password of the BMC's account, if an implementation of the interface management
+	// can change it, and User the one with the name of the account; "" = it can't.
+	User, Password string
 	// NMI: an implementation of the interface management can inject an NMI.
 	NMI bool
 	// Boot says how an implementation of the interface boot boots the ramdisk.

@@ -88,7 +88,7 @@ func redfishType(name, prefix, about string) HardwareType {
 			"deploy":     {direct},
 			"firmware":   {no("firmware")},
 			"inspect":    {{Name: prefix + "redfish", Means: MeansBMC}, byAgent, no("inspect")},
-			"management": {{Name: prefix + "redfish", Means: MeansBMC, NMI: true}},
+			"management": {{Name: prefix + "redfish", Means: MeansBMC, NMI: true, User: "redfish_username", Password: "redfish_password"}},
 			"network":    {noop},
 			"power":      {{Name: prefix + "redfish", Means: MeansBMC}},
 			"raid":       {no("raid")},

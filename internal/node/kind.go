@@ -25,6 +25,7 @@ const (
 	KindBootDevice OperationKind = "boot_device"
 	KindNMI        OperationKind = "nmi"
 
+	KindBMCPassword    OperationKind = "bmc_password"    // gives the BMC a new password
 	KindVendorPassthru OperationKind = "vendor_passthru" // a method of the vendor interface
 )
 
@@ -70,8 +71,8 @@ type KindSpec struct {
 	Refusal           string
 
 	PowerChange bool // it is a request for a power state
-	// Management: it is one request to the management or the vendor interface, which its only step makes. Its error is told
-	// to whoever sent the request, and does not become the node's last error.
+	// Management: it is a request to the management or the vendor interface. Its error is told to whoever sent the request, and does
+	// not become the node's last error.
 	Management bool
 	// Settles are the undos that a node owes no more when an operation of the kind has succeeded.
 	Settles []Undo
@@ -159,6 +160,10 @@ var kinds = []KindSpec{
 	},
 	{
 		Kind: KindNMI, Workflow: "InjectNMI", Management: true,
+		Needs: []string{"management"}, Refusal: refusedManagement,
+	},
+	{
+		Kind: KindBMCPassword, Workflow: "ChangeBMCPassword", Management: true,
 		Needs: []string{"management"}, Refusal: refusedManagement,
 	},
 	{

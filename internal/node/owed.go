@@ -118,6 +118,8 @@ const (
 	UndoEjectMedia Undo = "eject media"
 	UndoClearBoot  Undo = "clear boot override"
 	UndoPowerOff   Undo = "power off"
+	// UndoBMCPassword finds out which password the BMC has, the node's or a new one, and makes it the node's.
+	UndoBMCPassword Undo = "settle the BMC password"
 )
 
 // WithUndo returns list and what it lacks of more.

@@ -19,6 +19,10 @@ const (
 	StepUndo              = "undo"
 	StepSetBootDevice     = "set_boot_device"
 	StepInjectNMI         = "inject_nmi"
+	StepMakePassword      = "make_bmc_password"
+	StepTryPassword       = "try_bmc_password"
+	StepChangePassword    = "change_bmc_password"
+	StepRecordPassword    = "record_bmc_password"
 	StepInspectHardware   = "inspect_hardware"
 	StepDeploy            = "deploy"
 	StepWriteImage        = "write_image"
@@ -101,6 +105,22 @@ var stepRules = []StepRule{
 		Does: "sets the device that the server boots from",
 	},
 	{Interface: "management", Step: StepInjectNMI, Core: true, NoSkip: only, Unread: true, Does: "interrupts the operating system (NMI); sent at most once"},
+	{
+		Interface: "management", Step: StepMakePassword, Core: true, Undo: []Undo{UndoBMCPassword}, NoSkip: frames,
+		Does: "makes a new password that the BMC takes, and seals it before the BMC hears of it",
+	},
+	{
+		Interface: "management", Step: StepTryPassword, Core: true, NoSkip: frames,
+		Does: "tries the new password with a second account, if the BMC can have one",
+	},
+	{
+		Interface: "management", Step: StepChangePassword, Core: true, NoSkip: only,
+		Does: "gives the account the new password, and logs in with it",
+	},
+	{
+		Interface: "management", Step: StepRecordPassword, Core: true, NoSkip: frames,
+		Does: "makes the new password the node's, and removes the second account",
+	},
 	{
 		Interface: "management", Step: StepUndo, Core: true, NoSkip: frames,
 		Failures: 1, // reconciliation opens another undo later, so that one try at a time holds the node

@@ -40,6 +40,7 @@ var planners = map[node.OperationKind]planner{
 	node.KindBootDevice: planBootDevice,
 	node.KindNMI:        planNMI,
 
+	node.KindBMCPassword:    planBMCPassword,
 	node.KindVendorPassthru: planVendorMethod,
 }
 
@@ -59,6 +60,13 @@ func planBootDevice(_ node.KindSpec, _ *node.Node, _ []node.Step, o Options) ([]
 
 func planNMI(node.KindSpec, *node.Node, []node.Step, Options) ([]node.Step, error) {
 	return []node.Step{coreStep("management", node.StepInjectNMI)}, nil
+}
+
+func planBMCPassword(node.KindSpec, *node.Node, []node.Step, Options) (steps []node.Step, err error) {
+	for _, name := range []string{node.StepMakePassword, node.StepTryPassword, node.StepChangePassword, node.StepRecordPassword} {
+		steps = append(steps, coreStep("management", name))
+	}
+	return steps, nil
 }
 
 func planVendorMethod(_ node.KindSpec, _ *node.Node, _ []node.Step, o Options) ([]node.Step, error) {

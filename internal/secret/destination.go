@@ -21,7 +21,7 @@ import (
 // shows the password to anybody else.
 func boundValues(secret string) []string {
 	switch {
-	case strings.HasPrefix(secret, inDriverInfo+"/"):
+	case strings.HasPrefix(secret, inDriverInfo+"/"), secret == node.PendingPasswordSecret:
 		names := []string{"driver"}
 		for _, driver := range node.HardwareTypes() {
 			h, _ := node.Hardware(driver)

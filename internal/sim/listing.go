@@ -54,7 +54,7 @@ func (r *Rack) describe(s *machine.Server) Server {
 	onDisk, media, boot, power := s.Disk.State(), s.Media(), s.BootOverride(), s.PowerState()
 	out := Server{
 		Name: s.Name, Persona: s.Persona(), Serial: s.Serial, RedfishAddress: r.addr.bmcURL(s.Name), RedfishSystemID: r.redfish.SystemOf(s),
-		RedfishUsername: s.Username, RedfishPassword: s.Password, RedfishVerifyCA: true, MACs: s.MACs(),
+		RedfishUsername: s.Username, RedfishPassword: s.PasswordNow(), RedfishVerifyCA: true, MACs: s.MACs(),
 		Powered: power == machine.On || power == machine.PoweringOff, PowerState: power, PowerActions: s.PowerActions(),
 		BootEnabled: boot.Enabled, BootMode: boot.Mode, AgentCommands: s.AgentCommands(), AgentPhase: r.fleet.Phase(s.Name),
 		Counts: s.Counts(), BadLogins: s.BadLogins(), Sessions: len(s.Sessions()),
@@ -68,7 +68,7 @@ func (r *Rack) describe(s *machine.Server) Server {
 	}
 	if r.cfg.IPMI {
 		out.IPMIAddress, out.IPMIPort = r.addr.ipmiHost, r.addr.ipmiPorts[s.Name]
-		out.IPMIUsername, out.IPMIPassword, out.IPMISessions = s.Username, s.Password, r.fronts[s.Name].Sessions()
+		out.IPMIUsername, out.IPMIPassword, out.IPMISessions = s.Username, s.PasswordNow(), r.fronts[s.Name].Sessions()
 	}
 	if r.cfg.TLS {
 		out.RedfishVerifyCA = filepath.Join(r.dir, caFile)

@@ -93,7 +93,7 @@ SELECT id, uuid, 'deploy', 'running', 'available', '', driver, now(), 'r' FROM n
 					return err
 				}
 			}
-			_, err := s.Rotate(ctx)
+			_, err := s.Rotate(ctx, nil)
 			return err
 		},
 		"the witness": func(ctx context.Context) error { _, err := s.Witness(ctx, time.Time{}, true); return err },

@@ -265,7 +265,7 @@ func (s *Store) ClaimNode(ctx context.Context, ident, user string, claimer share
 		}
 		updated.QueryRow(func(r pgx.Row) error { return r.Scan(&l.UpdatedAt, &l.ReachedSince, &l.PreparedSince) })
 		sealed.queue(b, l.ID)
-		queueDropSecrets(b, l.ID, gone(l.had, &l.Node))
+		queueDropSecrets(b, l.ID, append(gone(l.had, &l.Node), settles(given)...))
 		if len(changed) > 0 {
 			queueHistory(b, l.ID, node.ChangedEvent(changed, user))
 		}

@@ -62,7 +62,7 @@ func onceName(once node.IdempotencyKey) string { return "idempotency_key/" + onc
 
 // same refuses another request than the earlier one.
 func (e *earlier) same(s *Store, n *node.Node, once node.IdempotencyKey) error {
-	was, err := s.sealer.open(n, e.digest)
+	was, err := s.unseal(n, e.digest)
 	if err != nil { // sealed with a key that was taken out of the keyset since
 		return fault.Coded(fault.IdempotencyKeyReused, "Node %s: the idempotency key was used before, and it can't be told whether for the same request: %w", n.UUID, err)
 	}
@@ -78,7 +78,7 @@ func (r *request) queueOnce(b *pgx.Batch, once node.IdempotencyKey) error {
 	if once.Key == "" {
 		return nil
 	}
-	digest, err := r.store.sealer.seal(&r.Node, onceName(once), hex.EncodeToString(once.Digest))
+	digest, err := r.store.keys().seal(&r.Node, onceName(once), hex.EncodeToString(once.Digest))
 	if err != nil {
 		return err
 	}

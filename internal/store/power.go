@@ -70,7 +70,7 @@ func (s *Store) DriverSecrets(ctx context.Context, nodes []node.Node) (map[int64
 		if x.name == "" {
 			continue
 		}
-		v, err := s.sealer.open(byID[x.id], x.sealedText)
+		v, err := s.unseal(byID[x.id], x.sealedText)
 		if err != nil {
 			closed[x.id] = true
 			continue

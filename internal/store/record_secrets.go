@@ -38,8 +38,9 @@ func (r *records[T]) seal(s *Store, t *T) error {
 		return nil
 	}
 	n, name := r.sealedRecord(r.record(t).UUID)
-	text, err := s.sealer.seal(n, name, h.Clear)
-	h.Sealed = node.SealedText{KeyID: s.sealer.keyID, Version: sealVersion, Text: text}
+	keys := s.keys()
+	text, err := keys.seal(n, name, h.Clear)
+	h.Sealed = node.SealedText{KeyID: keys.keyID, Version: sealVersion, Text: text}
 	return err
 }
 
@@ -54,7 +55,7 @@ func (r *records[T]) open(s *Store, t *T) {
 	}
 	uuid := r.record(t).UUID
 	n, name := r.sealedRecord(uuid)
-	v, err := s.sealer.open(n, sealedText{name: name, version: h.Sealed.Version, text: h.Sealed.Text})
+	v, err := s.unseal(n, sealedText{name: name, version: h.Sealed.Version, text: h.Sealed.Text})
 	if err != nil {
 		h.Unreadable = fault.CodedAs(fault.Conflict, fault.SecretUnreadable, "the secrets of %s do not open with the keys of this process; give them again, or delete the %s", r.doing("the", uuid), r.what)
 		return
@@ -70,7 +71,8 @@ func (r *records[T]) rotate(ctx context.Context, s *Store) (total int, err error
 		sealedText
 	}
 	var closed error
-	a := args{"key": s.sealer.keyID, "after": int64(0)}
+	keys := s.keys()
+	a := args{"key": keys.keyID, "after": int64(0)}
 	for {
 		old, err := list(ctx, s, "list secrets to seal again", "SELECT r.id, r.uuid::text, r.seal, r.ciphertext FROM "+r.name+
 			" r WHERE r.ciphertext IS NOT NULL AND r.key_id <> @key AND r.id > @after ORDER BY r.id LIMIT 500", a, func(row pgx.Row) (o sealed, err error) {
@@ -83,17 +85,17 @@ func (r *records[T]) rotate(ctx context.Context, s *Store) (total int, err error
 			a["after"] = o.id
 			n, name := r.sealedRecord(o.uuid)
 			o.name = name
-			v, err := s.sealer.open(n, o.sealedText)
+			v, err := s.unseal(n, o.sealedText)
 			if err != nil {
 				closed = cmp.Or(closed, err)
 				continue
 			}
-			fresh, err := s.sealer.seal(n, name, v)
+			fresh, err := keys.seal(n, name, v)
 			if err != nil {
 				return total, err
 			}
 			rows, err := s.exec(ctx, "seal secrets again", "UPDATE "+r.name+" SET key_id = @key, seal = @seal, ciphertext = @fresh WHERE id = @id AND ciphertext = @old",
-				args{"key": s.sealer.keyID, "seal": sealVersion, "fresh": fresh, "id": o.id, "old": o.text})
+				args{"key": keys.keyID, "seal": sealVersion, "fresh": fresh, "id": o.id, "old": o.text})
 			if err != nil {
 				return total, err
 			}

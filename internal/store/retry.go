@@ -86,7 +86,7 @@ func (s *Store) operationSecrets(ctx context.Context, nodeUUID, prefix string) (
 		if err != nil {
 			return "", err
 		}
-		out[x.name], err = s.sealer.open(&node.Node{UUID: nodeUUID}, x) // no value of the node decides where arguments go
+		out[x.name], err = s.unseal(&node.Node{UUID: nodeUUID}, x) // no value of the node decides where arguments go
 		return x.name, err
 	})
 	return out, err

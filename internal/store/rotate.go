@@ -34,24 +34,29 @@ type oldSecret struct {
 
 // Rotate seals again, with the primary key, what other keys of the keyset have sealed for nodes, webhooks and records, and tells how
 // many secrets that were. It may run beside everything else and again after it was interrupted. A secret that does not open
-// stays as it is; the error is of the first one.
-func (s *Store) Rotate(ctx context.Context) (int, error) {
-	nodes, err := s.rotateNodes(ctx)
+// stays as it is; the error is of the first one. told is called now and then with how many are done; nil = nobody wants to know.
+func (s *Store) Rotate(ctx context.Context, told func(done int)) (int, error) {
+	if told == nil {
+		told = func(int) {}
+	}
+	nodes, err := s.rotateNodes(ctx, told)
 	hooks, failed := s.rotateWebhooks(ctx)
 	total, err := nodes+hooks, cmp.Or(err, failed)
 	for _, rotate := range []func(context.Context, *Store) (int, error){volumeTargets.rotate, deployTemplates.rotate, runbooks.rotate} {
 		n, failed := rotate(ctx, s)
 		total, err = total+n, cmp.Or(err, failed)
+		told(total)
 	}
 	return total, err
 }
 
-func (s *Store) rotateNodes(ctx context.Context) (total int, err error) {
-	if s.sealer.aead == nil {
+func (s *Store) rotateNodes(ctx context.Context, told func(done int)) (total int, err error) {
+	keys := s.keys()
+	if keys.aead == nil {
 		return 0, errNoKeys
 	}
 	var closed error
-	a := args{"key": s.sealer.keyID, "after": int64(0), "after_name": ""}
+	a := args{"key": keys.keyID, "after": int64(0), "after_name": ""}
 	for {
 		old, err := list(ctx, s, "list secrets to seal again", oldKeysSQL, a, func(r pgx.Row) (o oldSecret, err error) {
 			return o, r.Scan(&o.node.ID, &o.node.UUID, &o.node.Driver, &o.node.DriverInfo, &o.node.InstanceInfo, &o.name, &o.version, &o.text)
@@ -59,8 +64,9 @@ func (s *Store) rotateNodes(ctx context.Context) (total int, err error) {
 		if err != nil || len(old) == 0 {
 			return total, cmp.Or(err, closed)
 		}
-		n, shut, err := s.reseal(ctx, old)
+		n, shut, err := s.reseal(ctx, keys, old)
 		total, closed = total+n, cmp.Or(closed, shut)
+		told(total)
 		if err != nil {
 			return total, err
 		}
@@ -70,17 +76,17 @@ func (s *Store) rotateNodes(ctx context.Context) (total int, err error) {
 }
 
 // reseal is one transaction. closed says why the first of the secrets that do not open does not.
-func (s *Store) reseal(ctx context.Context, old []oldSecret) (count int, closed, err error) {
+func (s *Store) reseal(ctx context.Context, keys *sealer, old []oldSecret) (count int, closed, err error) {
 	var ids []int64
 	var names []string
 	var before, fresh [][]byte
 	for _, o := range old {
-		v, err := s.sealer.open(&o.node, o.sealedText)
+		v, err := s.unseal(&o.node, o.sealedText)
 		if err != nil {
 			closed = cmp.Or(closed, err)
 			continue
 		}
-		text, err := s.sealer.seal(&o.node, o.name, v)
+		text, err := keys.seal(&o.node, o.name, v)
 		if err != nil {
 			return 0, closed, err
 		}
@@ -88,7 +94,7 @@ func (s *Store) reseal(ctx context.Context, old []oldSecret) (count int, closed,
 	}
 	b := &pgx.Batch{}
 	b.Queue(holdNodesSQL, args{"ids": ids})
-	b.Queue(resealSQL, args{"key": s.sealer.keyID, "seal": sealVersion, "nodes": ids, "names": names, "old": before, "fresh": fresh})
+	b.Queue(resealSQL, args{"key": keys.keyID, "seal": sealVersion, "nodes": ids, "names": names, "old": before, "fresh": fresh})
 	c := s.call("seal secrets again")
 	return len(ids), closed, c.fail(c.send(ctx, s.pool, b))
 }

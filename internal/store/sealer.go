@@ -25,8 +25,9 @@ var errKeyset = errors.New("it is not the JSON of a tink AEAD keyset")
 
 // sealer seals values with the primary key and opens them with any of the keyset.
 type sealer struct {
-	aead  tink.AEAD // nil = no keys: nothing can be sealed or opened
-	keyID int64     // of the primary key
+	handle *keyset.Handle
+	aead   tink.AEAD // nil = no keys: nothing can be sealed or opened
+	keyID  int64     // of the primary key
 }
 
 // NewKeyset makes a keyset with one key, as JSON in the clear: for a file that
@@ -39,18 +40,19 @@ func NewKeyset() (string, error) {
 	return keysetJSON(h)
 }
 
-// AddKey is the keyset with a new primary key. What the older keys sealed can
-// still be opened; Rotate seals it again with the new one, after which the
-// older keys may be taken out.
+// AddKey is the keyset with a new primary key: the one that PrepareKey has added, if there is one. What the older keys sealed can
+// still be opened; Rotate seals it again with the new one, after which RetireKeys takes the older ones out.
 func AddKey(keysetText string) (string, error) {
 	h, err := readKeyset(keysetText)
 	if err != nil {
 		return "", err
 	}
 	m := keyset.NewManagerFromHandle(h)
-	id, err := m.Add(aead.AES256GCMKeyTemplate())
-	if err != nil {
-		return "", err
+	id, ok := prepared(h)
+	if !ok {
+		if id, err = m.Add(aead.AES256GCMKeyTemplate()); err != nil {
+			return "", err
+		}
 	}
 	if err := m.SetPrimary(id); err != nil {
 		return "", err
@@ -91,7 +93,7 @@ func newSealer(text string) (*sealer, error) {
 	if err != nil {
 		return nil, fault.New(fault.Invalid, "keyset: %w", errKeyset)
 	}
-	return &sealer{aead: a, keyID: int64(primary.KeyID())}, nil
+	return &sealer{handle: h, aead: a, keyID: int64(primary.KeyID())}, nil
 }
 
 var errNoKeys = fault.New(fault.Internal, "there is a secret and no keyset to seal it with")

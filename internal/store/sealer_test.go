@@ -98,7 +98,7 @@ func TestRotationKeepsWhatASealIsBoundTo(t *testing.T) {
 	newer, err := store.AddKey(keyset)
 	require.NoError(t, err)
 	both := connect(t, store.Config{URL: url, Keyset: newer})
-	count, err := both.Rotate(t.Context())
+	count, err := both.Rotate(t.Context(), nil)
 	require.NoError(t, err)
 	require.Equal(t, 1, count)
 	secrets, err := credentials(t, both, n.UUID)

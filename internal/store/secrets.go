@@ -26,13 +26,14 @@ type sealed struct {
 
 // sealAll seals for the destinations that n has.
 func (s *Store) sealAll(n *node.Node, secrets node.Secrets) (sealed, error) {
-	out := sealed{keyID: s.sealer.keyID}
+	keys := s.keys()
+	out := sealed{keyID: keys.keyID}
 	for _, name := range slices.Sorted(maps.Keys(secrets)) {
 		if secrets[name] == nil {
 			out.forget = append(out.forget, name)
 			continue
 		}
-		text, err := s.sealer.seal(n, name, secrets[name])
+		text, err := keys.seal(n, name, secrets[name])
 		if err != nil {
 			return sealed{}, err
 		}
@@ -138,7 +139,7 @@ func (s *Store) Credentials(ctx context.Context, n *node.Node) (node.Secrets, er
 	}
 	out := make(node.Secrets, len(rows))
 	for _, x := range rows {
-		if out[x.name], err = s.sealer.open(n, x); err != nil {
+		if out[x.name], err = s.unseal(n, x); err != nil {
 			return nil, err
 		}
 	}
@@ -164,7 +165,7 @@ func (s *Store) AgentToken(ctx context.Context, nodeUUID string) (string, error)
 
 // openToken opens an agent's token, whose destination no value of the node decides.
 func (s *Store) openToken(nodeUUID string, x sealedText) (string, error) {
-	v, err := s.sealer.open(&node.Node{UUID: nodeUUID}, x)
+	v, err := s.unseal(&node.Node{UUID: nodeUUID}, x)
 	token, _ := v.(string)
 	return token, err
 }

@@ -144,7 +144,7 @@ func TestRotation(t *testing.T) {
 	kind(t, fault.Internal, err)
 	require.NotContains(t, err.Error(), "x\"")
 
-	count, err := both.Rotate(t.Context())
+	count, err := both.Rotate(t.Context(), nil)
 	require.NoError(t, err)
 	require.Equal(t, 1200, count)
 	require.EqualValues(t, 1, ask[int64](t, url, "SELECT count(DISTINCT key_id) FROM secrets"))
@@ -152,7 +152,7 @@ func TestRotation(t *testing.T) {
 	got, err = credentials(t, both, n.UUID)
 	require.NoError(t, err)
 	require.Equal(t, secrets, got)
-	count, err = both.Rotate(t.Context())
+	count, err = both.Rotate(t.Context(), nil)
 	require.NoError(t, err)
 	require.Zero(t, count)
 }

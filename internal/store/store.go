@@ -29,7 +29,11 @@ type Config struct {
 	URL      string // postgres://..., required
 	MaxConns int32  // 0 = 16
 	// Keyset is the JSON of the keys that secrets are sealed with (NewKeyset).
-	Keyset          string
+	Keyset string
+	// ReadKeyset reads the keyset, now and again while the process runs; nil = it is Keyset for ever. KeysetChanged is called, with nil, if it
+	// has read other keys, and with an error, once, if it has not; it may be nil.
+	ReadKeyset      func() (string, error)
+	KeysetChanged   func(error)
 	ApplicationName string // shown in pg_stat_activity; "" = temper
 	// StatementTimeout bounds each statement on the server; 0 = 10 s.
 	StatementTimeout time.Duration
@@ -62,7 +66,7 @@ const (
 // Store is the database. All methods may be used at the same time.
 type Store struct {
 	pool              *pgxpool.Pool
-	sealer            *sealer
+	keyring           *keyring
 	url               string
 	statement, lock   time.Duration // what the server is told
 	conductorTimeout  time.Duration
@@ -81,7 +85,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	if err != nil {
 		return nil, fault.New(fault.Invalid, "database url: %w", redact(err, c.URL))
 	}
-	seal, err := newSealer(c.Keyset)
+	keys, err := newKeyring(c)
 	if err != nil {
 		return nil, err
 	}
@@ -116,7 +120,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 		return nil, fault.New(fault.Invalid, "database: %w", redact(err, c.URL))
 	}
 	return &Store{
-		pool: pool, listener: newListener(func(ctx context.Context) (*pgx.Conn, error) { return connectToListen(ctx, pool) }), sealer: seal, url: c.URL, statement: statement, lock: lock,
+		pool: pool, listener: newListener(func(ctx context.Context) (*pgx.Conn, error) { return connectToListen(ctx, pool) }), keyring: keys, url: c.URL, statement: statement, lock: lock,
 		conductorTimeout:  orDefault(c.ConductorTimeout, defaultConductor),
 		conductorInterval: orDefault(c.ConductorInterval, defaultInterval),
 		computeLease:      orDefault(c.ComputeLease, ComputeLease),

@@ -32,7 +32,7 @@ func TestSecretsOfVolumeTargets(t *testing.T) {
 	newer, err := store.AddKey(keyset)
 	require.NoError(t, err)
 	both := connect(t, store.Config{URL: url, Keyset: newer})
-	count, err := both.Rotate(t.Context())
+	count, err := both.Rotate(t.Context(), nil)
 	require.NoError(t, err)
 	require.Equal(t, len(targets), count)
 	require.EqualValues(t, 1, ask[int64](t, url, "SELECT count(DISTINCT key_id) FROM volume_targets"))

@@ -84,7 +84,7 @@ func sealedWebhook(w *webhook.Webhook) (n *node.Node, name string) {
 func (s *Store) openWebhook(w *webhook.Webhook, x sealedText) (string, error) {
 	var n *node.Node
 	n, x.name = sealedWebhook(w)
-	v, err := s.sealer.open(n, x)
+	v, err := s.unseal(n, x)
 	if err != nil {
 		return "", fault.Coded(fault.SecretUnreadable, "the secret of webhook %s does not open with the keys of this process", w.Name)
 	}
@@ -96,7 +96,8 @@ func (s *Store) openWebhook(w *webhook.Webhook, x sealedText) (string, error) {
 // of its name, or if there are webhook.Max.
 func (s *Store) CreateWebhook(ctx context.Context, w *webhook.Webhook, secret string) error {
 	n, name := sealedWebhook(w)
-	sealed, err := s.sealer.seal(n, name, secret)
+	keys := s.keys()
+	sealed, err := keys.seal(n, name, secret)
 	if err != nil {
 		return err
 	}
@@ -112,7 +113,7 @@ func (s *Store) CreateWebhook(ctx context.Context, w *webhook.Webhook, secret st
 			return fault.New(fault.Conflict, "There are %d webhooks, and there can't be more.", count)
 		}
 		b.Queue(insertWebhookSQL, args{
-			"name": w.Name, "url": w.URL, "key": s.sealer.keyID, "seal": sealVersion, "secret": sealed, "node": w.Filter.NodeUUID, "kinds": orNone(w.Filter.Kinds),
+			"name": w.Name, "url": w.URL, "key": keys.keyID, "seal": sealVersion, "secret": sealed, "node": w.Filter.NodeUUID, "kinds": orNone(w.Filter.Kinds),
 			"causes": orNone(w.Filter.Causes), "types": orNone(w.Filter.Types), "enabled": w.Enabled, "by": words(w.CreatedBy, 255),
 		})
 		return nil
@@ -124,7 +125,7 @@ func (s *Store) CreateWebhook(ctx context.Context, w *webhook.Webhook, secret st
 // that is enabled goes on where it was, at once.
 func (s *Store) ChangeWebhook(ctx context.Context, name string, edit func(w *webhook.Webhook) (secret string, err error)) error {
 	var w webhook.Webhook
-	x, found := sealedText{}, false
+	x, found, keys := sealedText{}, false, s.keys()
 	return s.inTx(ctx, "change webhook "+words(name, 255), func(b *pgx.Batch) {
 		b.Queue(webhookSQL+" FOR UPDATE OF w", args{"name": name}).QueryRow(maybe(&found, func(r pgx.Row) (err error) {
 			w, err = scanWebhook(r, &x.version, &x.text)
@@ -141,13 +142,13 @@ func (s *Store) ChangeWebhook(ctx context.Context, name string, edit func(w *web
 		}
 		var sealed []byte
 		if n, sealName := sealedWebhook(&w); err == nil && secret != "" {
-			sealed, err = s.sealer.seal(n, sealName, secret)
+			sealed, err = keys.seal(n, sealName, secret)
 		}
 		if err != nil {
 			return err
 		}
 		b.Queue(changeWebhookSQL, args{
-			"name": name, "url": w.URL, "key": s.sealer.keyID, "seal": sealVersion, "secret": sealed, "sealed": sealed != nil, "node": w.Filter.NodeUUID,
+			"name": name, "url": w.URL, "key": keys.keyID, "seal": sealVersion, "secret": sealed, "sealed": sealed != nil, "node": w.Filter.NodeUUID,
 			"kinds": orNone(w.Filter.Kinds), "causes": orNone(w.Filter.Causes), "types": orNone(w.Filter.Types), "enabled": w.Enabled,
 		})
 		return nil
@@ -209,7 +210,8 @@ func (s *Store) rotateWebhooks(ctx context.Context) (total int, err error) {
 		webhook.Webhook
 		sealedText
 	}
-	old, err := list(ctx, s, "list webhooks to seal again", oldWebhooksSQL, args{"key": s.sealer.keyID}, func(r pgx.Row) (o sealed, err error) {
+	keys := s.keys()
+	old, err := list(ctx, s, "list webhooks to seal again", oldWebhooksSQL, args{"key": keys.keyID}, func(r pgx.Row) (o sealed, err error) {
 		return o, r.Scan(&o.Name, &o.URL, &o.version, &o.text)
 	})
 	if err != nil {
@@ -224,11 +226,11 @@ func (s *Store) rotateWebhooks(ctx context.Context) (total int, err error) {
 			continue
 		}
 		n, name := sealedWebhook(&o.Webhook)
-		fresh, err := s.sealer.seal(n, name, secret)
+		fresh, err := keys.seal(n, name, secret)
 		if err != nil {
 			return total, err
 		}
-		rows, err := s.exec(ctx, "seal webhooks again", resealWebhookSQL, args{"key": s.sealer.keyID, "seal": sealVersion, "fresh": fresh, "name": o.Name, "old": o.text})
+		rows, err := s.exec(ctx, "seal webhooks again", resealWebhookSQL, args{"key": keys.keyID, "seal": sealVersion, "fresh": fresh, "name": o.Name, "old": o.text})
 		if err != nil {
 			return total, err
 		}

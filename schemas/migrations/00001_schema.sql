@@ -347,7 +347,7 @@ CREATE INDEX node_health_by_status ON node_health (status, node_id);
 
 CREATE TABLE secrets (
     node_id    bigint   NOT NULL REFERENCES nodes (id) ON DELETE CASCADE,
-    name       text     NOT NULL, -- driver_info/KEY, instance_info/KEY, agent_token, operation/ID/steps/INDEX/args/KEY
+    name       text     NOT NULL, -- driver_info/KEY, instance_info/KEY, agent_token, bmc_password/pending, operation/ID/steps/INDEX/args/KEY
     key_id     bigint   NOT NULL, -- of the keyset's key
     seal       smallint NOT NULL, -- version of the seal. 2 binds the value to its node, its name and what decides where it is sent (secret.DestinationOf)
     ciphertext bytea    NOT NULL,
@@ -394,7 +394,7 @@ CREATE TABLE operations (
     node_id           bigint      REFERENCES nodes (id) ON DELETE SET NULL, -- null = the node was deleted
     node_uuid         uuid        NOT NULL,
     node_name         text        NOT NULL DEFAULT '',
-    kind              text        NOT NULL CHECK (kind IN ('manage', 'provide', 'clean', 'inspect', 'deploy', 'rebuild', 'undeploy', 'rescue', 'unrescue', 'power', 'boot_device', 'nmi', 'vendor_passthru', 'undo')),
+    kind              text        NOT NULL CHECK (kind IN ('manage', 'provide', 'clean', 'inspect', 'deploy', 'rebuild', 'undeploy', 'rescue', 'unrescue', 'power', 'boot_device', 'nmi', 'bmc_password', 'vendor_passthru', 'undo')),
     -- What a phase means, and what leads from one to another, is in docs/operation-states.md.
     phase             text        NOT NULL CHECK (phase IN ('accepted', 'running', 'waiting', 'holding', 'undoing', 'ended')),
     state             text        NOT NULL DEFAULT 'accepted', -- as clients see it (node.Operation.State)

@@ -42,10 +42,8 @@ func (r *round) request(ctx context.Context, kind, when string) error {
 		switch what := t.Request; {
 		case strings.Contains(what, "."):
 			f["command"] = what
-		case strings.HasPrefix(what, "boot"):
-			f["method"] = "PATCH"
 		default:
-			f["method"] = "POST"
+			t.strikes(f)
 		}
 		return []fault{f}
 	})

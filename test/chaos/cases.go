@@ -34,7 +34,7 @@ func (k kind) inspector() string { return cmp.Or(k.inspectBy, "redfish") }
 // columns are the kinds of operation that the matrix tries, in the order of a node's life.
 var columns = []node.OperationKind{
 	node.KindManage, node.KindProvide, node.KindClean, node.KindInspect, node.KindDeploy, node.KindRebuild, node.KindUndeploy, node.KindPower,
-	node.KindBootDevice, node.KindNMI,
+	node.KindBootDevice, node.KindNMI, node.KindBMCPassword,
 }
 
 // notTried says why a kind of operation has no column.
@@ -87,6 +87,7 @@ var kinds = []kind{
 	{name: "reboot", column: node.KindPower, from: node.Active, on: true, to: node.Active, power: node.Rebooting},
 	{name: "reboot without off", column: node.KindPower, from: node.Active, on: true, to: node.Active, power: node.Rebooting, neverOff: true, once: true},
 	{name: "set the boot device", column: node.KindBootDevice, from: node.Manageable, to: node.Manageable, verb: node.StepSetBootDevice, device: pxeOnce, body: pxeOnce.Args()},
+	{name: "rotate the BMC's password", column: node.KindBMCPassword, from: node.Manageable, to: node.Manageable, verb: node.VerbRotatePassword},
 	{name: "inject an NMI", column: node.KindNMI, from: node.Active, on: true, to: node.Active, verb: node.StepInjectNMI, once: true},
 }
 
@@ -128,16 +129,21 @@ var changes = map[string][]string{
 	"power.reset":                     {"ForceRestart"},
 	"management.set_boot_device":      {"boot pxe"},
 	"management.inject_nmi":           {bmc.NameNMI},
+	"management.make_bmc_password":    nil,
+	"management.try_bmc_password":     {bmc.NameAddAccount(bmc.SpareAccount)},
+	"management.change_bmc_password":  {"password of admin"},
+	"management.record_bmc_password":  {bmc.NameRemoveAccount(bmc.SpareAccount)},
 }
 
 // reads has what steps read in their middle: those that change nothing, or that read more than the power state.
 var reads = map[string][]string{
-	"power.verify":             {"power"},
-	"deploy.prepare":           {"power"},
-	"inspect.inspect_hardware": {"inventory"},
-	"inspect.collect":          {"inventory"},
-	"deploy.deploy":            {"steps"},
-	"deploy.prepare_cleaning":  {"steps"},
+	"power.verify":                 {"power"},
+	"management.make_bmc_password": {"passwords"},
+	"deploy.prepare":               {"power"},
+	"inspect.inspect_hardware":     {"inventory"},
+	"inspect.collect":              {"inventory"},
+	"deploy.deploy":                {"steps"},
+	"deploy.prepare_cleaning":      {"steps"},
 }
 
 // point is a place in an operation at which something happens.

@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 
@@ -228,10 +230,43 @@ func (l *lab) asAsked(ctx context.Context, t *trial) (sv stack.Server, err error
 	if _, ok := n.Internal["agent_url"]; ok {
 		wrong = append(wrong, "its agent is not forgotten")
 	}
+	if t.k.column == node.KindBMCPassword {
+		if sv.Password == t.s.before.Password {
+			wrong = append(wrong, "its BMC has the old password")
+		}
+		if err := l.knowsPassword(ctx, t.s, sv); err != nil {
+			wrong = append(wrong, err.Error())
+		}
+	}
 	if len(wrong) > 0 {
 		return sv, fmt.Errorf("%s; %s", strings.Join(wrong, "; "), o)
 	}
 	return sv, nil
+}
+
+// knowsPassword checks that Temper can log in to the BMC of a node, and that no second account is left there.
+func (l *lab) knowsPassword(ctx context.Context, s *subject, sv stack.Server) error {
+	if err := l.Call(ctx, http.MethodGet, "/v1/nodes/"+s.uuid+"/management/boot_device", nil, nil); err != nil {
+		return fmt.Errorf("its BMC can't be read: %w", err)
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, sv.Address+"/redfish/v1/AccountService/Accounts", http.NoBody)
+	if err != nil {
+		return err
+	}
+	req.SetBasicAuth(sv.Username, sv.Password)
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	var all struct{ Members []any }
+	if err := json.NewDecoder(resp.Body).Decode(&all); err != nil {
+		return err
+	}
+	if len(all.Members) != 1 {
+		return fmt.Errorf("its BMC has %d accounts", len(all.Members))
+	}
+	return nil
 }
 
 // Queries of an agent change nothing and may be repeated.

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 	"syscall"
 	"time"
 
 	"go.temper.dev/temper/internal/bmc"
 	"go.temper.dev/temper/internal/chaos"
+	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/test/stack"
 	"go.temper.dev/temper/test/valve"
 )
@@ -84,11 +86,26 @@ func slow(k kind) ([]point, error) {
 // late is a fault that makes the request before which the operation is stopped take effect after d, whatever becomes of
 // the client.
 func (t *trial) late(d time.Duration) fault {
-	f := fault{"kind": "latency", "when": "late", "count": 1, "delay": d.String(), "method": "POST"}
-	if strings.HasPrefix(t.Request, "boot") {
-		f["method"] = "PATCH"
-	}
+	f := fault{"kind": "latency", "when": "late", "count": 1, "delay": d.String()}
+	t.strikes(f)
 	return f
+}
+
+// strikes makes a fault strike the request to the BMC before which the operation is stopped.
+func (t *trial) strikes(f fault) {
+	f["method"] = http.MethodPost
+	switch {
+	case strings.HasPrefix(t.Request, "boot"):
+		f["method"] = http.MethodPatch
+	case t.k.column == node.KindBMCPassword: // which also logs in by POST
+		f["path"] = "/AccountService/Accounts"
+		switch {
+		case strings.HasPrefix(t.Request, "password"):
+			f["method"] = http.MethodPatch
+		case strings.HasPrefix(t.Request, "remove"):
+			f["method"] = http.MethodDelete
+		}
+	}
 }
 
 // loseSlowly lets the victim send all requests to slow BMCs, and then takes it away until others have its work.

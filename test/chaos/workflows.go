@@ -319,6 +319,8 @@ var failures = map[node.OperationKind][]node.State{
 
 	node.KindBootDevice: {node.Manageable},
 	node.KindNMI:        {node.Active},
+
+	node.KindBMCPassword: {node.Manageable},
 }
 
 // failed judges an operation that was ended from outside: nothing holds the node, which is in its failed state, and nothing is
@@ -358,6 +360,11 @@ func failed(word string) func(ctx context.Context, l *lab, t *trial) error {
 				return fmt.Errorf("media %q is in, and the boot override is %q; %s", sv.Media, sv.BootOverride, o)
 			case off && sv.Powered && t.s.before.Powered != sv.Powered || off && sv.Powered && t.k.column != node.KindRebuild:
 				return fmt.Errorf("the server is on; %s", o)
+			}
+			if t.k.column == node.KindBMCPassword {
+				if err := l.knowsPassword(ctx, t.s, sv); err != nil {
+					return fmt.Errorf("%w; %s", err, o)
+				}
 			}
 			if _, ok := n.Internal["agent_url"]; ok {
 				return fmt.Errorf("its agent is not forgotten; %s", o)

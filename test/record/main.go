@@ -247,7 +247,20 @@ func (r *recorder) management(ctx context.Context, n stack.Node) error {
 	if err := r.Call(ctx, http.MethodGet, path+"boot_device", nil, nil); err != nil {
 		return err
 	}
-	return r.keepReading(ctx)
+	return errors.Join(r.keepReading(ctx), r.password(ctx, n))
+}
+
+// password gives the BMC a new password.
+func (r *recorder) password(ctx context.Context, n stack.Node) error {
+	err := r.Call(ctx, http.MethodPost, "/temper/v1/nodes/"+n.UUID+"/operations", map[string]any{"verb": node.VerbRotatePassword}, nil)
+	if err != nil {
+		return err
+	}
+	op, err := r.awaitEnd(ctx, n.UUID)
+	if err != nil {
+		return err
+	}
+	return r.keep(ctx, "ChangeBMCPassword", op.WorkflowID, op.RunID)
 }
 
 // vendor calls a method of the vendor interface that changes something.

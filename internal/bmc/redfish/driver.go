@@ -89,7 +89,7 @@ func (d *Driver) Open(ctx context.Context, t bmc.Target) (bmc.Session, error) {
 		return bmc.Session{}, err
 	}
 	return bmc.Session{
-		DriveEjector: s, Subscriber: s, EventLog: s,
+		DriveEjector: s, Subscriber: s, Accounts: s, EventLog: s,
 		PowerControl: s, Restarter: s, BootDevice: s, VirtualMedia: s, Inspector: s, Interrupter: s, HealthReader: s, EventSource: s, AnswerWithin: s.endpoint.within, BootProgress: s.bootProgress,
 		End: end,
 	}, nil

@@ -20,6 +20,7 @@ const (
 	pathSystems  = schemas.DefaultServiceRoot + "Systems"
 	pathManagers = schemas.DefaultServiceRoot + "Managers"
 	pathSessions = schemas.DefaultServiceRoot + "SessionService"
+	pathAccounts = schemas.DefaultServiceRoot + "AccountService"
 )
 
 type loginKind int
@@ -233,7 +234,7 @@ func (e *endpoint) serviceRoot(ctx context.Context) (serviceRoot, error) {
 	var root serviceRoot
 	switch {
 	case a.status == http.StatusUnauthorized: // DSP0266 wants it open to all; use the standard paths
-		root.SessionService = pathSessions
+		root.SessionService, root.AccountService = pathSessions, pathAccounts
 	case a.status == http.StatusNotFound:
 		return serviceRoot{}, fault.Coded(fault.BMCWrongAddress, "there is no Redfish service at this %s (%s)", propAddress, a.path)
 	case a.err() != nil:

@@ -85,6 +85,7 @@ type serviceRoot struct {
 	SessionService link
 	UpdateService  link
 	EventService   link
+	AccountService link
 	Links          loose[struct{ Sessions link }]
 }
 

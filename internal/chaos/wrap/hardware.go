@@ -63,6 +63,9 @@ func (d driver) Open(ctx context.Context, t bmc.Target) (bmc.Session, error) {
 	if s.Subscriber != nil {
 		out.Subscriber = in
 	}
+	if s.Accounts != nil {
+		out.Accounts = in
+	}
 	return out, nil
 }
 
@@ -130,6 +133,28 @@ func (s session) CreateSubscription(ctx context.Context, want node.EventSubscrip
 // DeleteSubscription implements bmc.Subscriber.
 func (s session) DeleteSubscription(ctx context.Context, id string) error {
 	return stopAround(ctx, bmc.NameUnsubscribe(id), func() error { return s.Session.DeleteSubscription(ctx, id) })
+}
+
+// PasswordRule implements bmc.Accounts.
+func (s session) PasswordRule(ctx context.Context) (bmc.PasswordRule, error) {
+	rule, err := s.Session.PasswordRule(ctx)
+	stopAfterRead(ctx, "passwords")
+	return rule, err
+}
+
+// SetPassword implements bmc.Accounts. Points do not tell operations apart, so the mark is not in the name.
+func (s session) SetPassword(ctx context.Context, user string, p bmc.NewPassword) error {
+	return stopAround(ctx, "password of "+user, func() error { return s.Session.SetPassword(ctx, user, p) })
+}
+
+// AddAccount implements bmc.Accounts.
+func (s session) AddAccount(ctx context.Context, user string, p bmc.NewPassword) error {
+	return stopAround(ctx, bmc.NameAddAccount(user), func() error { return s.Session.AddAccount(ctx, user, p) })
+}
+
+// RemoveAccount implements bmc.Accounts.
+func (s session) RemoveAccount(ctx context.Context, user string) error {
+	return stopAround(ctx, bmc.NameRemoveAccount(user), func() error { return s.Session.RemoveAccount(ctx, user) })
 }
 
 // openAgent is the type of conductor.Steps.OpenAgent.

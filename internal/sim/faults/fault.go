@@ -31,6 +31,8 @@ const (
 	SlowInsert       Type = "slow_insert"
 	AlwaysContinuous Type = "always_continuous"
 
+	TruncatedPassword Type = "truncated_password"
+
 	FailedFan    Type = "failed_fan"
 	FailedDrive  Type = "failed_drive"
 	Overheated   Type = "overheated"

@@ -14,6 +14,7 @@ const (
 	requests target = "requests to the BMC or the agent"
 	power    target = "power requests"
 	device   target = "virtual media, the boot override"
+	accounts target = "accounts"
 	sensors  target = "sensors and health"
 	packets  target = "packets of IPMI"
 	ramdisk  target = "the agent"
@@ -43,6 +44,8 @@ var descriptions = []description{
 
 	{SlowInsert, device, "InsertMedia is answered after the delay, and takes effect even if the client has hung up", "delay"},
 	{AlwaysContinuous, device, "the boot override always reads Continuous and can't be disabled, as with sushy-tools", ""},
+
+	{TruncatedPassword, accounts, "of a new password only the first 8 characters are kept", ""},
 
 	{FailedFan, sensors, "fan 1 stands still, and its health is critical", ""},
 	{FailedDrive, sensors, "the health of drive 1 is critical", ""},

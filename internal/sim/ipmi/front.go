@@ -76,7 +76,7 @@ func (s *Service) Front(m *machine.Server, conn net.PacketConn) (*Front, error) 
 	if err != nil {
 		return nil, err
 	}
-	account.SetPassword([]byte(m.Password))
+	m.OnPassword(func(password string) { account.SetPassword([]byte(password)) })
 	account.Enabled = true
 	account.ChannelAccess[lanChannel] = bmc.UserChannelAccess{MaxPrivilege: bmc.PrivilegeLevelAdministrator, Enabled: true}
 	hw.wire = newWire(m, conn, b.Sessions)

@@ -31,8 +31,8 @@ type Hardware struct {
 	Drives       []Drive // a server keeps the content of the one to which an image was written last
 	NICs         []NIC
 	GPUs         []GPU
-	Username     string // of the BMC's only account
-	Password     string
+	Username     string // of the account that a new BMC has
+	Password     string // of that account, until somebody changes it
 }
 
 // CPU is one socket.

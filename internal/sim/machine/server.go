@@ -73,6 +73,8 @@ type Server struct {
 	volumes       []Volume
 	sessions      map[string]*Session
 	badLogin      int
+	accounts      []Account // nil = nobody has changed them
+	onPassword    func(password string)
 	tasks         []*Task
 	nextID        int
 	bmcBackAt     time.Time // a restarted BMC does not answer before this time

@@ -3,7 +3,6 @@ package machine
 import (
 	"cmp"
 	"crypto/rand"
-	"crypto/subtle"
 	"errors"
 	"slices"
 	"strconv"
@@ -14,6 +13,7 @@ import (
 // Session is a Redfish session.
 type Session struct {
 	ID       string
+	User     string
 	Token    string
 	Created  time.Time
 	lastUsed time.Time
@@ -26,17 +26,6 @@ var (
 	// ErrSessionLimit: the BMC has as many sessions as it allows.
 	ErrSessionLimit = errors.New("too many sessions")
 )
-
-// CheckPassword checks user name and password, and counts refusals.
-func (s *Server) CheckPassword(user, password string) bool {
-	ok := subtle.ConstantTimeCompare([]byte(user), []byte(s.Username)) &
-		subtle.ConstantTimeCompare([]byte(password), []byte(s.Password))
-	if ok == 1 {
-		return true
-	}
-	s.CountBadLogin()
-	return false
-}
 
 // CountBadLogin counts a login that was refused.
 func (s *Server) CountBadLogin() {
@@ -62,7 +51,7 @@ func (s *Server) Login(user, password string) (Session, error) {
 	}
 	s.nextID++
 	now := time.Now()
-	n := &Session{ID: strconv.Itoa(s.nextID), Token: rand.Text(), Created: now, lastUsed: now}
+	n := &Session{ID: strconv.Itoa(s.nextID), User: user, Token: rand.Text(), Created: now, lastUsed: now}
 	s.sessions[n.Token] = n
 	return *n, nil
 }
@@ -106,7 +95,7 @@ func (s *Server) Sessions() []Session {
 	s.expireSessions()
 	out := make([]Session, 0, len(s.sessions))
 	for _, n := range s.sessions {
-		out = append(out, Session{ID: n.ID, Created: n.Created})
+		out = append(out, Session{ID: n.ID, User: n.User, Created: n.Created})
 	}
 	slices.SortFunc(out, func(a, b Session) int {
 		if c := a.Created.Compare(b.Created); c != 0 {

@@ -1,11 +1,13 @@
 package machine
 
 import (
+	"slices"
+
 	"go.temper.dev/temper/internal/sim/disk"
 )
 
 // State is everything of a server that survives a restart of the process. It contains the
-// agent's token, so nobody else may read it.
+// agent's token and the BMC's passwords, so nobody else may read it.
 type State struct {
 	Power    Power        `json:"power"`
 	Boot     Boot         `json:"boot"`
@@ -19,6 +21,7 @@ type State struct {
 	NextID   int          `json:"next_id"`
 	BadLogin int          `json:"bad_login"`
 	Disk     disk.State   `json:"disk"`
+	Accounts []Account    `json:"accounts,omitempty"`
 
 	Counts   Counts         `json:"counts"`
 	Powers   []PowerAction  `json:"powers,omitempty"`
@@ -33,7 +36,7 @@ func (s *Server) State() State {
 	return State{
 		Power: s.power, Boot: s.boot, Booting: s.booting, Booted: s.booted, BootNo: s.bootNo, Memory: s.memory,
 		Media: s.media, Settings: s.settings.clone(), Volumes: append([]Volume(nil), s.volumes...),
-		NextID: s.nextID, BadLogin: s.badLogin, Disk: onDisk,
+		NextID: s.nextID, BadLogin: s.badLogin, Disk: onDisk, Accounts: slices.Clone(s.accounts),
 		Counts: s.Counts(), Powers: powers, Commands: commands,
 	}
 }
@@ -52,7 +55,7 @@ func (s *Server) Restore(st State) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.power, s.boot, s.booted, s.bootNo, s.memory = st.Power, st.Boot, st.Booted, st.BootNo, st.Memory
-	s.media, s.volumes, s.nextID, s.badLogin = st.Media, st.Volumes, st.NextID, st.BadLogin
+	s.media, s.volumes, s.nextID, s.badLogin, s.accounts = st.Media, st.Volumes, st.NextID, st.BadLogin, st.Accounts
 	if st.Settings.BIOS != nil {
 		s.settings = st.Settings
 	}

@@ -29,6 +29,8 @@ var messages = map[string]struct{ text, resolution string }{
 	"PropertyValueNotInList":        {"The value '%1' for the property '%2' is not in the list of acceptable values.", "Choose a value from the enumeration list and resubmit the request."},
 	"PropertyValueOutOfRange":       {"The value '%1' for the property '%2' is not in the supported range of acceptable values.", "Correct the value for the property in the request body and resubmit the request."},
 	"PropertyValueTypeError":        {"The value '%1' for the property '%2' is not a type that the property can accept.", "Correct the value for the property in the request body and resubmit the request."},
+	"PropertyValueFormatError":      {"The value '%1' for the property '%2' is not a format that the property can accept.", "Correct the value for the property in the request body and resubmit the request."},
+	"ResourceAlreadyExists":         {"The requested resource of type %1 with the property '%2' with the value '%3' already exists.", "Do not repeat the create operation as the resource has already been created."},
 	"ActionParameterMissing":        {"The action '%1' requires the parameter '%2' to be present in the request body.", "Supply the action with the required parameter."},
 	"ActionParameterUnknown":        {"The action '%1' was submitted with the invalid parameter '%2'.", "Correct the invalid parameter and resubmit the request."},
 	"ActionParameterValueConflict":  {"The parameter '%1' with the requested value of '%2' does not meet the constraints of the implementation.", "Resubmit the request with a value that meets the constraints."},

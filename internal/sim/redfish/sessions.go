@@ -121,6 +121,6 @@ func deleteSession(c *call) error {
 func session(c *call, n machine.Session) m {
 	return m{
 		"@odata.type": "#Session.v1_7_1.Session", "@odata.id": sessions + "/" + n.ID, "Id": n.ID, "Name": "Session " + n.ID,
-		"UserName": c.s.Username, "CreatedTime": n.Created.UTC().Format(time.RFC3339),
+		"UserName": n.User, "CreatedTime": n.Created.UTC().Format(time.RFC3339),
 	}
 }
