@@ -78,8 +78,8 @@ type Config struct {
 	AllowedHosts []string
 	// TrustedProxies are the networks of proxies whose word on the address of a client counts (X-Forwarded-For). Default: none.
 	TrustedProxies []netip.Prefix
-	Log          *zap.Logger           // default: none
-	Metrics      prometheus.Registerer // default: none are registered
+	Log            *zap.Logger           // default: none
+	Metrics        prometheus.Registerer // default: none are registered
 
 	// Ready says whether requests can be served in full: PostgreSQL and
 	// Temporal answer. What is not there is told by a Missing. Default: ready.

@@ -4,8 +4,10 @@ import (
 	"context"
 	"net/http"
 	"slices"
+	"sync"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
 	"go.temper.dev/temper/internal/audit"
@@ -20,7 +22,7 @@ var unaudited = []string{
 // checkAudit holds the audit against a request of a bench: who asks for a change has exactly one row.
 func (b *Bench) checkAudit(r *http.Request, a *Answer) {
 	b.T.Helper()
-	if r.Method == http.MethodGet || r.Method == http.MethodHead || a.Status >= 500 { // the database may be away
+	if r.Method == http.MethodGet || r.Method == http.MethodHead || a.Status >= 500 || a.Status == http.StatusNotAcceptable { // the database may be away; nobody was asked who he is
 		return
 	}
 	find, err := router()
@@ -46,13 +48,35 @@ func (b *Bench) checkAudit(r *http.Request, a *Answer) {
 	require.Equal(b.T, a.Status, row.Status, a.what)
 }
 
+// reader returns a connection to the database that reads behind the API's back.
+func (b *Bench) reader() *pgxpool.Pool {
+	b.T.Helper()
+	b.read.once.Do(func() {
+		config, err := pgxpool.ParseConfig(b.url)
+		require.NoError(b.T, err)
+		config.MaxConns = 1
+		b.read.pool, err = pgxpool.NewWithConfig(context.Background(), config)
+		require.NoError(b.T, err)
+	})
+	return b.read.pool
+}
+
+// reading is a pool that is opened when it is first needed. The benches of one API share it.
+type reading struct {
+	once sync.Once
+	pool *pgxpool.Pool
+}
+
+func (r *reading) close() {
+	if r.pool != nil {
+		r.pool.Close()
+	}
+}
+
 // Audited returns the rows that the audit has of a request.
 func (b *Bench) Audited(a *Answer) []audit.Entry {
 	b.T.Helper()
-	c, err := pgx.Connect(b.T.Context(), b.url)
-	require.NoError(b.T, err)
-	defer func() { _ = c.Close(context.Background()) }()
-	rows, err := c.Query(b.T.Context(), `
+	rows, err := b.reader().Query(b.T.Context(), `
 SELECT a.username, a.method, a.source, a.rule, a.route, coalesce(a.node_uuid::text, ''), a.node_name, a.kind, a.target, coalesce(a.operation_id, 0), a.what, a.reason, a.outcome, a.status
   FROM audit a WHERE a.request_id = $1`, a.Header.Get("OpenStack-Request-Id"))
 	require.NoError(b.T, err)

@@ -35,6 +35,7 @@ type Bench struct {
 
 	headers     http.Header // of every request
 	url, keyset string      // of the database
+	read        *reading
 }
 
 // New starts an API without conductors. An orchestrator counts as alive. change may alter its configuration.
@@ -59,7 +60,9 @@ func serve(t *testing.T, url, keyset string, change []func(*api.Config)) *Bench 
 	st, err := store.Open(t.Context(), store.Config{URL: url, Keyset: keyset, MaxConns: 4, ConductorTimeout: alive, ComputeLease: alive})
 	require.NoError(t, err)
 	t.Cleanup(st.Close)
-	b := &Bench{T: t, url: url, keyset: keyset, Store: st, Operations: &Operations{}}
+	read := &reading{}
+	t.Cleanup(read.close)
+	b := &Bench{T: t, read: read, url: url, keyset: keyset, Store: st, Operations: &Operations{}}
 	c := api.Config{
 		Webhooks: webhook.NewSender(dial.Reach{Loopback: true}),
 		Store:    st, Operations: b.Operations, Drivers: Drivers{}, PublicURL: "http://temper.test:6385", AutomatedClean: true, OwnNodes: true,

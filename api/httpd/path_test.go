@@ -8,6 +8,8 @@ import (
 
 	"github.com/gin-gonic/gin"
 	"github.com/stretchr/testify/require"
+
+	"go.temper.dev/temper/internal/access"
 )
 
 var someResources = []string{"nodes", "ports"}
@@ -46,7 +48,7 @@ func FuzzTidyPath(f *testing.F) {
 func TestOpenRoutesAreOpenBelowTheirParameters(t *testing.T) {
 	page := func(*gin.Context) (int, any, error) { return http.StatusOK, gin.H{}, nil }
 	s, err := New(Config{}, []Route{
-		Get("/ui/*path", 0, page).Open(), Get("/v1/heartbeat/:node", 1, page).Open(), Get("/v1/drivers/*rest", 1, page), Get("/v1", 1, page).Open(),
+		Get("/ui/*path", 0, page).Open(), Get("/v1/heartbeat/:node", 1, page).Open(), Get("/v1/drivers/*rest", 1, page).Needs(access.FleetGet), Get("/v1", 1, page).Open(),
 	})
 	require.NoError(t, err)
 	for path, open := range map[string]bool{

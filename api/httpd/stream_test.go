@@ -28,7 +28,7 @@ import (
 func served(t *testing.T, deadline time.Duration, c Config, table ...Route) (*httptest.Server, *Server) {
 	t.Helper()
 	c.RequestTimeout, c.Unversioned = deadline, someResources
-	s, err := New(c, table)
+	s, err := New(c, opened(table))
 	require.NoError(t, err)
 	web := httptest.NewUnstartedServer(s.Handler())
 	web.Config.ReadTimeout, web.Config.WriteTimeout = deadline, deadline
@@ -40,6 +40,14 @@ func served(t *testing.T, deadline time.Duration, c Config, table ...Route) (*ht
 
 // soon is a short deadline, which a test waits for.
 const soon = 100 * time.Millisecond
+
+// opened is a table of routes that need no login.
+func opened(table []Route) []Route {
+	for i := range table {
+		table[i] = table[i].Open()
+	}
+	return table
+}
 
 func get(t *testing.T, url string) *http.Response {
 	t.Helper()
@@ -108,10 +116,10 @@ func TestARefusalWhileTheServerStopsIsNoErrorInTheLog(t *testing.T) {
 	for name, returned := range map[string]func(context.Context) error{"the cause": context.Cause, "the context's error": context.Context.Err} {
 		t.Run(name, func(t *testing.T) {
 			core, logs := observer.New(zap.InfoLevel)
-			s, err := New(Config{Log: zap.New(core)}, []Route{GetStream("/temper/v1/ticks", func(c *gin.Context, _ *Stream) error {
+			s, err := New(Config{Log: zap.New(core)}, opened([]Route{GetStream("/temper/v1/ticks", func(c *gin.Context, _ *Stream) error {
 				<-c.Request.Context().Done()
 				return fmt.Errorf("read events: %w", returned(c.Request.Context()))
-			})})
+			})}))
 			require.NoError(t, err)
 			s.EndStreams()
 			w := httptest.NewRecorder()
@@ -128,9 +136,9 @@ func TestARefusalWhileTheServerStopsIsNoErrorInTheLog(t *testing.T) {
 // Anybody may send requests to open routes until they are busy.
 func TestARefusalOfWhatIsBusyIsNoErrorInTheLog(t *testing.T) {
 	core, logs := observer.New(zap.InfoLevel)
-	s, err := New(Config{Log: zap.New(core)}, []Route{Get("/temper/v1/busy", 0, func(*gin.Context) (int, any, error) {
+	s, err := New(Config{Log: zap.New(core)}, opened([]Route{Get("/temper/v1/busy", 0, func(*gin.Context) (int, any, error) {
 		return 0, nil, fmt.Errorf("take it: %w", fault.New(fault.Busy, "too many"))
-	}).Open()})
+	})}))
 	require.NoError(t, err)
 	w := httptest.NewRecorder()
 	s.Handler().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/temper/v1/busy", nil))
@@ -205,10 +213,10 @@ func TestAStreamRefusesAsOtherRoutesDo(t *testing.T) {
 }
 
 func TestARequestStillHasADeadline(t *testing.T) {
-	s, err := New(Config{RequestTimeout: soon}, []Route{Get("/temper/v1/slow", 0, func(c *gin.Context) (int, any, error) {
+	s, err := New(Config{RequestTimeout: soon}, opened([]Route{Get("/temper/v1/slow", 0, func(c *gin.Context) (int, any, error) {
 		<-c.Request.Context().Done()
 		return http.StatusOK, gin.H{"why": context.Cause(c.Request.Context()).Error()}, nil
-	})})
+	})}))
 	require.NoError(t, err)
 	w := httptest.NewRecorder()
 	s.Handler().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/temper/v1/slow", nil))
@@ -221,7 +229,7 @@ func TestPagesAndFilesBesideTheAPI(t *testing.T) {
 	})
 	page := func(*gin.Context) (int, any, error) { return 0, http.StripPrefix("/ui", files), nil }
 	node := func(c *gin.Context) (int, any, error) { return http.StatusOK, gin.H{"path": c.Request.URL.Path}, nil }
-	web, _ := served(t, 0, Config{}, Get("/ui/*path", 0, page), Get("/v1/nodes/:node", 1, node))
+	web, _ := served(t, 0, Config{}, Get("/ui/*path", 0, page).Open(), Get("/v1/nodes/:node", 1, node).Open())
 	for path, want := range map[string]struct {
 		status          int
 		kind, body, min string

@@ -86,11 +86,6 @@ func (s *Server) recoverNode(c *gin.Context) (int, any, error) {
 	if in.Err != nil {
 		return 0, nil, in.Err
 	}
-	if !dryRun {
-		if err := needReason(c, reason); err != nil {
-			return 0, nil, err
-		}
-	}
 	ctx := c.Request.Context()
 	n, fl, err := s.NodeAndFleet(c)
 	if err != nil {
@@ -121,6 +116,9 @@ func (s *Server) recoverNode(c *gin.Context) (int, any, error) {
 	case dryRun:
 		err = s.previewEnding(&out, n, fl, st, how)
 	default:
+		if err = needReason(c, reason); err != nil {
+			return 0, nil, err
+		}
 		err = s.endOperation(c, &out, n, fl, st, how, reason, f.System)
 	}
 	return http.StatusOK, out, err

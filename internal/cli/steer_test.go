@@ -187,7 +187,8 @@ func TestRecoverFromTheCommandLine(t *testing.T) {
 	require.Contains(t, out, "its workflow is closed. By itself: reconciliation ends it as soon as")
 	require.Contains(t, s.does("node why stuck --long"), "Its workflow was terminated at ")
 	s.work.status.ClosedAt = time.Now().Add(-time.Minute)
-	require.Contains(t, s.does("node recover stuck"), "operation "+id+" ended: its workflow was terminated")
+	require.Contains(t, s.fails("node recover stuck"), "A reason is required")
+	require.Contains(t, s.does("node recover stuck --reason terminated"), "operation "+id+" ended: its workflow was terminated")
 	require.Contains(t, s.fails("node recover stuck nosuch"), "Node nosuch could not be found")
 
 	require.Contains(t, s.fails("operation recover --lost-temporal --reason _"+strings.Repeat("x", 5000)), "reason is longer than")
@@ -211,6 +212,6 @@ func TestWhatRunsOnTheRingIsSaidAsItIs(t *testing.T) {
 	require.Contains(t, s.does("ring what-if --without c1"), "Nobody would cover n1 "+n.UUID)
 	require.Regexp(t, "n1 +"+n.UUID+" +c1", s.does("ring nodes"))
 	require.Regexp(t, `state +alive`, s.does("conductor show c1"))
-	s.does("conductor drain c1 --force")
+	s.does("conductor drain c1 --force --reason moving")
 	require.Regexp(t, `state +draining`, s.does("conductor show c1"))
 }

@@ -33,7 +33,7 @@ func newTokenCreate(s *session) *cobra.Command {
 		Long: `Make a token for a service account. The command shows it once, on standard output; Temper keeps its SHA-256 only. A program that has it
 in TEMPER_TOKEN, or sends it as Authorization: Bearer TOKEN, may do what the role allows in the project, or in the whole system without
 one. A token can't give more than its maker has.`,
-		Example: "  temper token create ci --role member --project p1 --expires 720h\n  TEMPER_TOKEN=$(temper token create backup --role reader)",
+		Example: "  temper token create ci --role member --project p1 --expires 720h\n  temper token create backup --role reader",
 	}
 	c.Flags().StringVar(&role, "role", "", "`role`: admin, manager, member, reader or service (required)")
 	c.Flags().StringVar(&project, "project", "", "id of the `project` in which it has the role; without it, the whole system")

@@ -46,7 +46,7 @@ var rows = map[fault.Do]row{
 		},
 	},
 	fault.UnholdNode:     {"node unhold {node}", "lets it go on", http.MethodPost, "/temper/v1/nodes/{node}/operations", always(fields{"verb": "unhold"})},
-	fault.RecoverNode:    {"node recover {node}", "ends what nobody works on", http.MethodPost, "/temper/v1/nodes/{node}/recover", always(fields{})},
+	fault.RecoverNode:    {"node recover {node} --reason WHY", "ends what nobody works on", http.MethodPost, "/temper/v1/nodes/{node}/recover", always(fields{"reason": "WHY"})},
 	fault.TakeNode:       {"node recover {node} --force --reason WHY", "ends what holds it", http.MethodPost, "/temper/v1/nodes/{node}/recover", always(fields{"force": true, "reason": "WHY"})},
 	fault.WaiveUndo:      {"node waive {node} --reason WHY", "drops what is to be undone", http.MethodPost, "/temper/v1/nodes/{node}/waive", always(fields{"reason": "WHY"})},
 	fault.EndMaintenance: {"node maintenance unset {node}", "ends the maintenance", http.MethodDelete, "/v1/nodes/{node}/maintenance", nil},
