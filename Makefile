@@ -54,6 +54,7 @@ slowest = echo "The slowest $(1):"; sed -nE 's/.*"Action":"(pass|fail)","Package
 test: build ## run all tests, and start what they need
 	@{ command -v ipmi_sim && command -v ipmitool; } >/dev/null || [ "$$(id -u)" != 0 ] || { apt-get update && apt-get install --yes openipmi ipmitool; }
 	@{ command -v qemu-system-x86_64 && test -e /usr/share/OVMF/OVMF_CODE_4M.fd; } >/dev/null || [ "$$(id -u)" != 0 ] || { apt-get update && apt-get install --yes --no-install-recommends qemu-system-x86 ovmf; }
+	@command -v htpasswd >/dev/null || [ "$$(id -u)" != 0 ] || { apt-get update && apt-get install --yes --no-install-recommends apache2-utils; }
 	@$(MAKE) rbac-tables
 	@bin/temper dev prepare
 	@go build -C tools -o ../bin/ gotest.tools/gotestsum
@@ -78,6 +79,8 @@ test-all: ## every case of the tests, a crash of each kind, the quirks one by on
 	$(MAKE) chaos CHAOS_FLAGS="-most 1"
 	$(MAKE) soak SOAK_FLAGS="-for 2m"
 
+# gitleaks looks for secrets in the whole history. Its dependencies do not go together with golangci-lint's in one module.
+GITLEAKS_VERSION := v8.30.1
 .PHONY: check
 check: tools ## formatting, vet, lint, workflowcheck, import rules, generated files, go.mod
 	bin/golangci-lint fmt --diff
@@ -86,6 +89,8 @@ check: tools ## formatting, vet, lint, workflowcheck, import rules, generated fi
 	bin/golangci-lint run
 	bin/workflowcheck ./workflows/...
 	go test ./internal/archtest/...
+	@test -x bin/gitleaks || GOBIN=$(CURDIR)/bin go install github.com/zricethezav/gitleaks/v8@$(GITLEAKS_VERSION)
+	bin/gitleaks git --no-banner --redact --log-level error .
 	@before="$$(git diff | git hash-object --stdin)"; go generate ./...; \
 		after="$$(git diff | git hash-object --stdin)"; \
 		test "$$before" = "$$after" || { git --no-pager diff --stat; echo "generated files were not up to date: commit them" >&2; exit 1; }
@@ -154,6 +159,13 @@ ramdisk: ## build a ramdisk from Debian's packages, as an ISO and more, in bin/r
 pictures: build ## use Temporal's UI in headless Chromium, check what each click does, and write docs/pictures
 	@command -v chromium chromium-browser google-chrome >/dev/null || apt-get install --yes chromium fonts-dejavu-core
 	TEMPER_TEST_PROGRAMS=$(CURDIR)/bin go test -C test/pictures -count 1 -timeout 20m $(TEST_FLAGS) ./... -out ../../docs/pictures
+
+# govulncheck asks the database at vuln.go.dev, or VULN_DB, a copy of it. It fails where it reaches neither.
+VULN_DB ?= https://vuln.go.dev
+VULN_VERSION := v1.1.4
+.PHONY: vuln
+vuln: ## ask Go's database of vulnerabilities about this module and what it needs; fails if it can't be reached
+	@for m in $(MODULES); do echo "govulncheck, $$m"; go run golang.org/x/vuln/cmd/govulncheck@$(VULN_VERSION) -C $$m -db $(VULN_DB) ./...; done
 
 .PHONY: tools
 tools:

@@ -116,7 +116,7 @@ func TestWhySaysWhatHappensAndWhatToDo(t *testing.T) {
 			explain.Facts{Covered: true, Fleet: alive, Run: terminated},
 			"Node n1 is deploy hold, operation 12 (deploy) is holding since 2030-01-02 03:01:05Z (3m). " +
 				"Its workflow was terminated at 2030-01-02 03:04:03Z: nobody works on it any more. The operation is asked for by ann, on conductor c1 (last heartbeat 2s ago). " +
-				"Next: reconciliation ends it some seconds after its workflow has ended, and undoes what it left half done. You can: temper node recover n1.",
+				"Next: reconciliation ends it some seconds after its workflow has ended, and undoes what it left half done. You can: temper node recover n1 --reason WHY.",
 		},
 		"Temporal has lost its workflow": {
 			node.Node{ProvisionState: node.DeployHold, Operation: held},
