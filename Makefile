@@ -79,7 +79,7 @@ test-all: ## every case of the tests, a crash of each kind, the quirks one by on
 	$(MAKE) chaos CHAOS_FLAGS="-most 1"
 	$(MAKE) soak SOAK_FLAGS="-for 2m"
 
-# gitleaks looks for secrets in the whole history. Its dependencies do not go together with golangci-lint's in one module.
+# gitleaks looks for secrets in the whole history (.gitleaks.toml says where made-up ones are). Its dependencies do not go together with golangci-lint's in one module.
 GITLEAKS_VERSION := v8.30.1
 .PHONY: check
 check: tools ## formatting, vet, lint, workflowcheck, import rules, generated files, go.mod
