@@ -97,3 +97,33 @@ func TestWhatIsDeniedSaysWhy(t *testing.T) {
 	require.Contains(t, reader.Delete("/v1/nodes/nobodys").Fails(404), "Node nobodys could not be found.")
 	require.Equal(t, 204, admin.Delete("/v1/nodes/theirs").Status)
 }
+
+// Rights that a detour must not give: each line was a hole.
+func TestDetoursGiveNoRights(t *testing.T) {
+	t.Parallel()
+	b := apitest.New(t, apitest.WithIdentities).WithConductors()
+	admin := b.As("root", access.Admin, "")
+	n := admin.Post("/v1/nodes", map[string]any{"driver": "redfish", "name": "n", "owner": "p", "lessee": "q"}).Is(201)["uuid"].(string)
+	theirs := admin.Post("/v1/nodes", map[string]any{"driver": "fake-hardware", "name": "theirs", "owner": "z"}).Is(201)["uuid"].(string)
+	admin.Post("/v1/portgroups", map[string]any{"node_uuid": theirs, "name": "bond"}).Is(201)
+	operator, tenant := b.As("olga", access.Member, "p"), b.As("tom", access.Manager, "q")
+
+	for _, kind := range []string{"vendor_passthru", "bmc_password", "boot_device"} {
+		b.SQL(`INSERT INTO operations (node_id, node_uuid, kind, phase, outcome, ended_at, origin, conductor_group, driver, requested_by, error, cause)
+			SELECT id, uuid, $2, 'ended', 'failed', now(), 'enroll', '', driver, 'root', 'no answer of 10.1.1.1', 'bmc_silent' FROM nodes WHERE uuid = $1`, n, kind)
+		id := b.Text(`SELECT max(id)::text FROM operations`)
+		require.Contains(t, operator.Post("/temper/v1/operations/"+id+"/retry", nil).Fails(403), "Access was denied", kind)
+	}
+	for _, no := range []any{false, "false", "no", "0"} {
+		require.Contains(t, operator.Patch("/v1/nodes/n", apitest.Add("/automated_clean", no)).Fails(403), "baremetal:node:disable_cleaning", "%v", no)
+	}
+	require.Contains(t, tenant.Get("/temper/v1/operations?node=theirs").Fails(404), "Node theirs could not be found.")
+	require.Contains(t, tenant.Get("/temper/v1/operations?node=nobodys").Fails(404), "Node nobodys could not be found.")
+	require.Equal(t, tenant.Get("/v1/ports?portgroup=none").Status, tenant.Get("/v1/ports?portgroup=bond").Status)
+	require.Contains(t, tenant.Get("/temper/v1/operations?conductor=c1").Fails(400), "conductor")
+	for _, o := range tenant.Get("/temper/v1/operations?node=n").Is(200)["operations"].([]any) {
+		require.NotContains(t, fmt.Sprint(o), "10.1.1.1")
+	}
+	require.Contains(t, fmt.Sprint(b.As("oscar", access.Reader, "p").Get("/temper/v1/operations?node=n").Is(200)), "10.1.1.1")
+	require.Contains(t, operator.Post("/v1/allocations", map[string]any{"node": "n", "owner": "q", "resource_class": "x"}).Fails(403), "baremetal:allocation:create")
+}

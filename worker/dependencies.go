@@ -23,6 +23,8 @@ type Dependencies struct {
 	PostgreSQL, Temporal func(context.Context) (version string, err error)
 	// PostgreSQLAddress and TemporalAddress are where they are, without credentials.
 	PostgreSQLAddress, TemporalAddress string
+	// TemporalPlain says that Temporal is reached beyond this machine and without TLS.
+	TemporalPlain bool
 
 	mu                   sync.Mutex
 	postgreSQL, temporal memory
@@ -42,7 +44,7 @@ func (d *Dependencies) Ask(ctx context.Context) status.Dependencies {
 	both.Go(func() { now.PostgreSQL = ask(ctx, d.PostgreSQL, TroubleOfPostgreSQL) })
 	both.Go(func() { now.Temporal = ask(ctx, d.Temporal, func(error) string { return status.TemporalAway }) })
 	both.Wait()
-	now.PostgreSQL.Address, now.Temporal.Address = d.PostgreSQLAddress, d.TemporalAddress
+	now.PostgreSQL.Address, now.Temporal.Address, now.Temporal.Plain = d.PostgreSQLAddress, d.TemporalAddress, d.TemporalPlain
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	newest := ctx.Err() == nil // else the answer may only say that nobody waits for it any more

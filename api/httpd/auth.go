@@ -161,15 +161,12 @@ func (s *Server) identify(r *http.Request) (*access.Identity, *access.Refusal) {
 	return nil, noCredentials
 }
 
-// lasts reports whether a request would still be let in that once was. Whether it is refused because others send wrong
-// passwords, or because whoever knows is away, says nothing about it.
-func (s *Server) lasts(r *http.Request, was *access.Identity) bool {
-	if len(s.logins) == 0 {
-		return true
-	}
+// lasts reports whether a request would still be let in that once was. known is false if that can't be said now, because somebody sends
+// too many wrong passwords, or whoever knows the users is away.
+func (s *Server) lasts(r *http.Request, was *access.Identity) (lasts, known bool) {
 	id, refusal := s.identify(r)
 	if refusal != nil {
-		return refusal.Status != http.StatusUnauthorized
+		return false, refusal.Status == http.StatusUnauthorized
 	}
-	return id.User == was.User && slices.Equal(id.Grants, was.Grants)
+	return id.User == was.User && slices.Equal(id.Grants, was.Grants), true
 }

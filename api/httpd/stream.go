@@ -73,6 +73,9 @@ func belowGin(w gin.ResponseWriter) http.ResponseWriter {
 	return w
 }
 
+// unknownLooks is how many times in a row a stream goes on although it can't be said whether its login is still valid.
+const unknownLooks = 12
+
 // watchLogin ends a stream when the login that it was opened with is not valid any more. The function that it returns ends the
 // watching.
 func (s *Server) watchLogin(c *gin.Context, end context.CancelCauseFunc) (stop func()) {
@@ -82,14 +85,17 @@ func (s *Server) watchLogin(c *gin.Context, end context.CancelCauseFunc) (stop f
 	id, request := IdentityOf(c), c.Request.Clone(s.stopping) // the context of the request's own ends with the stream
 	var mu sync.Mutex
 	var timer *time.Timer
-	stopped := false
+	stopped, unknown := false, 0
 	check := func() {
-		lasts := s.lasts(request, id)
+		lasts, known := s.lasts(request, id)
 		mu.Lock()
 		defer mu.Unlock()
+		if unknown++; known {
+			unknown = 0
+		}
 		switch {
 		case stopped:
-		case lasts:
+		case lasts, !known && unknown <= unknownLooks:
 			timer.Reset(s.StreamLoginInterval)
 		default:
 			end(ErrLoginEnded)

@@ -161,6 +161,9 @@ func (s *Server) backfill(c *gin.Context, ident string, a *node.Allocation) erro
 	if err != nil {
 		return format.NotFoundIsInvalid(err)
 	}
+	if !access.AllocationCreateRestricted.AllowsAll(httpd.IdentityOf(c)) && a.Owner != n.Owner && a.Owner != n.Lessee {
+		return fault.New(fault.Invalid, "Node %s belongs to another project than the allocation.", n.UUID)
+	}
 	fl, err := s.Fleet(c.Request.Context())
 	if err != nil {
 		return err

@@ -150,7 +150,10 @@ func (s *Server) nodeCollection(c *gin.Context, q *format.Query, chassis, path s
 	if chassis == "" && f.ChassisUUID != nil {
 		chassis = *f.ChassisUUID
 	}
-	if chassis != "" {
+	if chassis != "" && !access.ChassisGet.AllowsAll(httpd.IdentityOf(c)) {
+		chassis = node.CanonicalUUID(chassis) // whether there is such a chassis is none of the client's business
+		f.ChassisUUID = &chassis
+	} else if chassis != "" {
 		found, err := chassisResource.named(c, chassis, s.Store.Chassis)
 		if err != nil {
 			return 0, nil, err

@@ -60,6 +60,11 @@ func (s *Server) patchNode(c *gin.Context) (int, any, error) {
 	if service != "" && !node.ValidServiceName(service) {
 		return 0, nil, fault.New(fault.Invalid, "%s names no compute service: %s", intent.HeaderCompute, format.Clip(service))
 	}
+	if service != "" {
+		if err := s.SpeaksFor(c, service); err != nil {
+			return 0, nil, err
+		}
+	}
 	n, err := s.claim(c, ident, p, share.Claimer{Service: service, Knows: p.knows})
 	if err != nil {
 		return 0, nil, err

@@ -30,7 +30,7 @@ func (p *nodePatch) rules() (out []*access.Rule) {
 		r, own := updateRules[root]
 		switch {
 		case own:
-		case root == "automated_clean" && op.Value == false:
+		case root == "automated_clean" && disables(op.Value):
 			r = access.NodeDisableCleaning
 		case strings.HasSuffix(root, "_interface"):
 			r = access.NodeUpdateInterfaces
@@ -42,6 +42,12 @@ func (p *nodePatch) rules() (out []*access.Rule) {
 		}
 	}
 	return out
+}
+
+// disables reports whether a value is one of those that stand for false.
+func disables(v any) bool {
+	on, err := format.AsBool("automated_clean", v)
+	return err == nil && !on
 }
 
 // permitted refuses a patch of fields that the client may not change.

@@ -183,6 +183,9 @@ func (s *Server) portFilter(c *gin.Context, q *format.Query, within node.PortFil
 		if err != nil {
 			return f, false, err
 		}
+		if _, err := s.Store.PortgroupOwners(c.Request.Context(), g.UUID, httpd.View(c, access.PortgroupGet)); err != nil {
+			return f, false, fault.New(fault.NotFound, "Portgroup %s could not be found.", format.Clip(group))
+		}
 		f.Portgroup = &g.UUID
 	}
 	if ident != "" && f.Node == nil {

@@ -45,6 +45,10 @@ func (s *Server) putCompute(c *gin.Context) (int, any, error) {
 		return 0, nil, err
 	}
 	ctx := c.Request.Context()
+	if err := s.SpeaksFor(c, in.Host); err != nil {
+		return 0, nil, err
+	}
+	in.By = httpd.User(c)
 	if in.stopping {
 		return s.stopCompute(c, in)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"go.temper.dev/temper/api/apitest"
+	"go.temper.dev/temper/internal/access"
 	"go.temper.dev/temper/internal/share"
 )
 
@@ -266,4 +267,19 @@ func TestAChangeThatCannotBePublishedIsDone(t *testing.T) {
 	b.SQL(`ALTER TABLE share_epoch DROP CONSTRAINT broken`)
 	publishShares(b)
 	require.Equal(t, "b", b.Text(`SELECT service FROM instances WHERE uuid = '`+instance+`'`))
+}
+
+// A stolen password of one compute service does not speak for another.
+func TestAComputeServiceIsBoundToWhoRegisteredIt(t *testing.T) {
+	t.Parallel()
+	b := apitest.New(t, apitest.WithIdentities).WithConductors()
+	one, two, admin := b.As("one", access.Service, ""), b.As("two", access.Service, ""), b.As("root", access.Admin, "")
+	beat := map[string]any{"incarnation": 1}
+	one.Put("/temper/v1/compute-services/host-1", beat).Is(200)
+	two.Put("/temper/v1/compute-services/host-2", beat).Is(200)
+	require.Contains(t, two.Put("/temper/v1/compute-services/HOST-1", map[string]any{"incarnation": 2}).Fails(403), "Another user speaks for compute service HOST-1")
+	one.Put("/temper/v1/compute-services/host-1", map[string]any{"incarnation": 2}).Is(200)
+	admin.Put("/temper/v1/compute-services/host-1", map[string]any{"incarnation": 3}).Is(200)
+	one.Put("/temper/v1/compute-services/host-1", map[string]any{"incarnation": 3}).Is(200)
+	b.As("carol", access.Reader, "").Put("/temper/v1/compute-services/host-3", beat).Is(403)
 }

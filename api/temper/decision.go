@@ -2,7 +2,6 @@ package temper
 
 import (
 	"context"
-	"net/http"
 	"slices"
 	"strconv"
 	"time"
@@ -77,7 +76,7 @@ func (s *Server) decided(c *gin.Context, id int64, action node.Action, reason st
 		return 0, nil, err
 	}
 	c.Header(intent.HeaderOperation, strconv.FormatInt(id, 10))
-	return http.StatusAccepted, s.showOperation(o, fl), nil
+	return s.acceptedOperation(c, o, fl)
 }
 
 // notTaken says why the workflow has not taken a decision that o waits for.

@@ -239,8 +239,16 @@ func (s *Server) listOperations(c *gin.Context) (int, any, error) {
 		f.Fold = *fold
 	}
 	f.Conductor, f.Since, f.Only = q.Word("conductor"), q.Time("since"), httpd.View(c, access.OperationGet)
+	if f.Only != nil && f.Conductor != "" {
+		q.Fail("conductor is a filter for those who may read which conductor works")
+	}
 	if q.Err != nil {
 		return 0, nil, q.Err
+	}
+	if f.Only != nil && f.Node != "" { // also a name that only a deleted node or a foreign one has had does not exist for the client
+		if _, err := s.Store.NodeOwners(c.Request.Context(), f.Node, f.Only); err != nil {
+			return 0, nil, err
+		}
 	}
 	ops, err := s.Store.Operations(c.Request.Context(), f)
 	if err != nil {
@@ -329,5 +337,5 @@ func (s *Server) cancelOperation(c *gin.Context) (int, any, error) {
 		return 0, nil, err
 	}
 	c.Header(intent.HeaderOperation, strconv.FormatInt(o.ID, 10))
-	return http.StatusAccepted, s.showOperation(o, fl), nil
+	return s.acceptedOperation(c, o, fl)
 }

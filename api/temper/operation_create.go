@@ -60,7 +60,7 @@ func (s *Server) createOperation(c *gin.Context) (int, any, error) {
 		return http.StatusNoContent, nil, nil
 	}
 	c.Header("Location", fmt.Sprintf("%s/temper/v1/operations/%d", format.PublicURL(c), op.ID))
-	return http.StatusAccepted, s.showOperation(op, fl), nil
+	return s.acceptedOperation(c, op, fl)
 }
 
 func (s *Server) readOrder(c *gin.Context, in *format.Object) (*order, error) {
@@ -123,6 +123,23 @@ func verbRule(word string) *access.Rule {
 	case word == node.VerbRotatePassword:
 		return access.NodeRotatePassword
 	case word == string(node.KindVendorPassthru):
+		return access.NodeVendorPassthru
+	}
+	return access.NodeSetProvision
+}
+
+// kindRule is the rule of repeating an operation of a kind: that of the verb which asks for it.
+func kindRule(kind node.OperationKind) *access.Rule {
+	switch kind { //nolint:exhaustive // the others are work of the life cycle
+	case node.KindPower:
+		return access.NodeSetPower
+	case node.KindBootDevice:
+		return access.NodeSetBootDevice
+	case node.KindNMI:
+		return access.NodeInjectNMI
+	case node.KindBMCPassword:
+		return access.NodeRotatePassword
+	case node.KindVendorPassthru:
 		return access.NodeVendorPassthru
 	}
 	return access.NodeSetProvision

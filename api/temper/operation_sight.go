@@ -1,9 +1,14 @@
 package temper
 
 import (
+	"net/http"
+	"slices"
+
 	"github.com/gin-gonic/gin"
+	"go.uber.org/zap"
 
 	"go.temper.dev/temper/api/httpd"
+	"go.temper.dev/temper/api/intent"
 	"go.temper.dev/temper/internal/access"
 	"go.temper.dev/temper/internal/node"
 )
@@ -19,6 +24,16 @@ func (s *Server) readOperation(c *gin.Context, id int64) (*node.Operation, error
 	}
 	one := []node.Operation{*o}
 	return &one[0], s.hideErrors(c, one)
+}
+
+// acceptedOperation answers 202 with an operation as the client may see it.
+func (s *Server) acceptedOperation(c *gin.Context, o *node.Operation, fl *intent.Fleet) (int, any, error) {
+	one := []node.Operation{*o}
+	if err := s.hideErrors(c, one); err != nil {
+		httpd.Logger(c).Warn("it is not known what of the operation the client may see; it gets the least", zap.Error(err))
+		hide(&one[0])
+	}
+	return http.StatusAccepted, s.showOperation(&one[0], fl), nil
 }
 
 // hideErrors takes from operations what the client may not read of them: of the nodes that its projects only lease, errors, conductors and
@@ -48,6 +63,7 @@ func hide(o *node.Operation) {
 	if o.Error != "" {
 		o.Error = noError
 	}
+	o.Steps, o.Decisions = slices.Clone(o.Steps), slices.Clone(o.Decisions)
 	for i := range o.Steps {
 		st := &o.Steps[i]
 		st.Conductor, st.Note, st.Deaths = "", "", nil

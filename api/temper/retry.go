@@ -1,7 +1,6 @@
 package temper
 
 import (
-	"net/http"
 	"strconv"
 
 	"github.com/gin-gonic/gin"
@@ -26,6 +25,9 @@ func (s *Server) retryOperation(c *gin.Context) (int, any, error) {
 	ctx := c.Request.Context()
 	old, err := s.Store.Operation(ctx, id)
 	if err != nil {
+		return 0, nil, err
+	}
+	if err := httpd.PermitTarget(c, kindRule(old.Kind)); err != nil {
 		return 0, nil, err
 	}
 	if old.Undecided() != nil {
@@ -59,7 +61,7 @@ func (s *Server) retryOperation(c *gin.Context) (int, any, error) {
 	httpd.Logger(c).Info("an operation was retried", zap.Int64("retry_of", id), zap.String("user", httpd.User(c)))
 	s.Start(c, o)
 	c.Header(intent.HeaderOperation, strconv.FormatInt(o.ID, 10))
-	return http.StatusAccepted, s.showOperation(o, fl), nil
+	return s.acceptedOperation(c, o, fl)
 }
 
 func (s *Server) decideRetry(n *node.Node, old *node.Operation, newest bool, fl *intent.Fleet, by, reason string) (*node.Request, error) {

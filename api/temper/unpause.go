@@ -2,7 +2,6 @@ package temper
 
 import (
 	"context"
-	"net/http"
 	"strconv"
 
 	"github.com/gin-gonic/gin"
@@ -46,7 +45,7 @@ func (s *Server) unpauseOperation(c *gin.Context) (int, any, error) {
 		return 0, nil, err
 	}
 	c.Header(intent.HeaderOperation, strconv.FormatInt(id, 10))
-	return http.StatusAccepted, s.showOperation(o, fl), nil
+	return s.acceptedOperation(c, o, fl)
 }
 
 // goesOn records that the operation is no longer paused, and nudges its workflow.

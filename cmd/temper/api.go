@@ -70,7 +70,7 @@ func runAPI(ctx context.Context, p *process, r *config.API, kind apiKind) error 
 		return err
 	}
 	defer logout(ctx, hardware)
-	dependencies := dependenciesOf(db, temporal, r.Temporal.Address)
+	dependencies := dependenciesOf(db, temporal, r.Temporal)
 	policy := imagePolicy(r.Rules, to)
 	images := image.NewResolver(policy, 0)
 	defer images.Close()

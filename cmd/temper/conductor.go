@@ -121,7 +121,7 @@ func runConductor(ctx context.Context, p *process, r *config.Conductor) error {
 	consoles.Timeout, consoles.Heartbeat = r.ConductorHeartbeatTimeout, r.ConductorHeartbeatInterval
 	w := &worker.Conductor{
 		Client: c, Temporal: setup, Registry: db, Interval: r.ConductorHeartbeatInterval, Timeout: r.ConductorHeartbeatTimeout,
-		StopGrace: workTime(r.ShutdownGrace), Log: p.log, Started: func() { p.ready("", healthOf(dependenciesOf(db, c, r.Temporal.Address))) },
+		StopGrace: workTime(r.ShutdownGrace), Log: p.log, Started: func() { p.ready("", healthOf(dependenciesOf(db, c, r.Temporal))) },
 		Self: self, Health: health, Consoles: consoles,
 		Power: &conductor.PowerRefresh{
 			Store: db, Drivers: hardware, Self: self, Interval: r.SyncPower, Request: r.BMCRequest, Reach: reach, Log: p.log.Named("power"),

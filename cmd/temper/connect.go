@@ -18,6 +18,7 @@ import (
 	"go.temper.dev/temper/internal/config"
 	"go.temper.dev/temper/internal/coverage"
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/origin"
 	"go.temper.dev/temper/internal/status"
 	"go.temper.dev/temper/internal/store"
 	"go.temper.dev/temper/worker"
@@ -110,8 +111,8 @@ func setupOf(ctx context.Context, p *process, c client.Client, t config.Temporal
 }
 
 // dependenciesOf returns who asks the database and Temporal how they are.
-func dependenciesOf(db *store.Store, c client.Client, temporalAddress string) *worker.Dependencies {
-	return &worker.Dependencies{PostgreSQL: db.Answers, Temporal: worker.TemporalVersion(c), PostgreSQLAddress: db.Address(), TemporalAddress: temporalAddress}
+func dependenciesOf(db *store.Store, c client.Client, t config.Temporal) *worker.Dependencies {
+	return &worker.Dependencies{PostgreSQL: db.Answers, Temporal: worker.TemporalVersion(c), PostgreSQLAddress: db.Address(), TemporalAddress: t.Address, TemporalPlain: !t.TLS() && !origin.Loopback(t.Address)}
 }
 
 // healthOf returns a check of the database and Temporal.

@@ -54,7 +54,7 @@ func runOrchestrator(ctx context.Context, p *process, r *config.Orchestrator) er
 	defer hooks.Close()
 	o := &worker.Orchestrator{
 		Name: name, Temporal: setup, Setup: db, Operations: wrapOperationStore(db), Reconcile: db, Ring: db, Shares: db, Instances: db, Witnesses: db, Conductors: r.ConductorHeartbeatTimeout, StopGrace: workTime(r.ShutdownGrace),
-		Metrics: worker.NewMetrics(p.metrics), Log: p.log, Started: func() { p.ready("", healthOf(dependenciesOf(db, c, r.Temporal.Address))) },
+		Metrics: worker.NewMetrics(p.metrics), Log: p.log, Started: func() { p.ready("", healthOf(dependenciesOf(db, c, r.Temporal))) },
 		Webhooks:     worker.Webhooks{Store: db, Events: db, Sender: hooks, GiveUp: r.GiveUp},
 		Retention:    r.Keeping.DeletedNodes,
 		Events:       reconcile.EventsKept{Age: r.Keeping.Events, Most: r.Keeping.MostEvents},

@@ -185,6 +185,7 @@ func quoted(s string) string { return `"` + s + `"` }
 
 // Heartbeat is the content of a service's heartbeat.
 type Heartbeat struct {
+	By            string // the user who sends it; "" = nobody logs in
 	Host          string
 	Incarnation   int64    // grows with every start; 0 = the current one
 	Key           *string  // as Service

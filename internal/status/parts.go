@@ -35,6 +35,7 @@ type Answer struct {
 	Version string    // "" = not known
 	Address string    // that was tried, host:port without credentials; "" = not known
 	Err     error     // for the log; nil if there is no Trouble
+	Plain   bool      // it is reached beyond this machine and without TLS
 }
 
 // Dependencies are what each process of Temper needs.
@@ -139,6 +140,9 @@ func (s *System) postgreSQL() Part {
 func (s *System) temporal() Part {
 	p := s.Temporal.part(PartTemporal, "temporal_address",
 		"nodes can be read and changed, and requests are accepted; operations begin and go on when it answers")
+	if s.Temporal.Plain && !p.Broken() {
+		p.Message += ", beyond this machine and without TLS: keep its frontend in a network of its own, because whoever reaches it can do what workflows can"
+	}
 	if !p.Broken() || s.Fleet == nil || s.Fleet.Contact < 0 {
 		return p
 	}

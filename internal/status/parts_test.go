@@ -61,3 +61,16 @@ func TestAProcessThatHasDiedIsNamedUntilItIsForgotten(t *testing.T) {
 	require.Equal(t, "no orchestrator runs; the last one was orchestrator-a", of(coverage.RoleOrchestrator, status.PartOrchestrators, 10*time.Minute))
 	require.Equal(t, "no orchestrator runs", of(coverage.RoleOrchestrator, status.PartOrchestrators, 2*time.Hour))
 }
+
+func TestATemporalThatStrangersMayReachIsNamed(t *testing.T) {
+	t.Parallel()
+	temporal := func(a status.Answer) status.Part {
+		parts := status.Parts(status.System{Now: time.Now(), Dependencies: status.Dependencies{Temporal: a}})
+		return parts[slices.IndexFunc(parts, func(p status.Part) bool { return p.Name == status.PartTemporal })]
+	}
+	require.Equal(t, "it answers", temporal(status.Answer{}).Message)
+	open := temporal(status.Answer{Plain: true})
+	require.True(t, *open.OK)
+	require.Contains(t, open.Message, "without TLS: keep its frontend in a network of its own")
+	require.NotContains(t, temporal(status.Answer{Plain: true, Trouble: "it is away"}).Message, "TLS")
+}

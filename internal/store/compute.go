@@ -27,6 +27,7 @@ var serviceTable = newTable(
 	other("peer_list", func(v *share.Service) *[]string { return &v.Peers }, nil),
 	text("settings_error", func(v *share.Service) *string { return &v.SettingsError }),
 	number("acknowledged_epoch", func(v *share.Service) *int64 { return &v.Acknowledged }),
+	unread[share.Service]("registered_by"),
 	instant("registered_at", func(v *share.Service) *time.Time { return &v.RegisteredAt }),
 	instant("seen_at", func(v *share.Service) *time.Time { return &v.SeenAt }),
 	instant("lease_until", func(v *share.Service) *time.Time { return &v.LeaseUntil }),
@@ -73,11 +74,12 @@ RETURNING v.*, coalesce(v.quiet_until > clock_timestamp(), false), compute_live(
 	// registerServiceSQL writes the row of a service. If another live process had the name, that process may still show its
 	// nodes until its lease has ended. quiet_until is when this is over at the latest.
 	registerServiceSQL = `
-INSERT INTO compute_services AS v (host, incarnation, partition_key, peer_list, settings_error, lease_until)
-VALUES (@host, @incarnation::bigint, @key, @peers::text[], @settings_error, clock_timestamp() + @lease::bigint * interval '1 microsecond')
+INSERT INTO compute_services AS v (host, incarnation, partition_key, peer_list, settings_error, registered_by, lease_until)
+VALUES (@host, @incarnation::bigint, @key, @peers::text[], @settings_error, @by, clock_timestamp() + @lease::bigint * interval '1 microsecond')
 ON CONFLICT (name) DO UPDATE SET
 	host = excluded.host, incarnation = excluded.incarnation, partition_key = excluded.partition_key, peer_list = excluded.peer_list,
 	settings_error = excluded.settings_error, lease_until = excluded.lease_until, seen_at = clock_timestamp(),
+	registered_by = CASE WHEN v.registered_by = '' THEN excluded.registered_by ELSE v.registered_by END,
 	registered_at = CASE WHEN @again::boolean THEN v.registered_at ELSE clock_timestamp() END,
 	acknowledged_epoch = CASE WHEN @again::boolean THEN greatest(v.acknowledged_epoch, @ack::bigint) ELSE 0 END,
 	quiet_until = CASE WHEN @again::boolean THEN v.quiet_until WHEN compute_live(v, @lease) AND v.incarnation <> excluded.incarnation THEN excluded.lease_until END
@@ -105,6 +107,14 @@ func (s *Store) ComputeHeartbeat(ctx context.Context, h share.Heartbeat) (v shar
 	return s.registerCompute(ctx, h, a)
 }
 
+const computeUserSQL = `SELECT v.registered_by FROM compute_services v WHERE v.name = lower(@host::text)`
+
+// ComputeUser returns the user who speaks for a compute service: who registered it first; "" = there is none, or nobody logged in.
+func (s *Store) ComputeUser(ctx context.Context, host string) (user string, err error) {
+	_, err = s.one(ctx, "read who speaks for compute service "+words(host, 64), computeUserSQL, args{"host": host}, func(r pgx.Row) error { return r.Scan(&user) })
+	return user, err
+}
+
 func (s *Store) registerCompute(ctx context.Context, h share.Heartbeat, a args) (v share.Service, epoch, revision int64, err error) {
 	var had share.Service
 	var known bool
@@ -126,6 +136,7 @@ func (s *Store) registerCompute(ctx context.Context, h share.Heartbeat, a args) 
 			return fault.New(fault.Conflict, "Compute service %s acknowledges epoch %d; the newest is %d.", h.Host, h.Acknowledged, epoch)
 		}
 		a["again"] = known && had.Live && had.Incarnation == h.Incarnation // only its settings are new
+		a["by"] = words(h.By, 255)
 		b.Queue(registerServiceSQL, a).QueryRow(func(r pgx.Row) (err error) {
 			v, err = eachService()(r)
 			return err

@@ -1,21 +1,26 @@
 package keystone_test
 
 import (
-	"encoding/json"
 	"net/http"
 	"net/http/httptest"
 	"os/exec"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/zap"
 
+	"go.temper.dev/temper/api"
+	"go.temper.dev/temper/api/apitest"
 	"go.temper.dev/temper/internal/access"
 	auth "go.temper.dev/temper/internal/keystone"
 	"go.temper.dev/temper/internal/testenv"
 	"go.temper.dev/temper/test/keystone"
 )
+
+func TestMain(m *testing.M) { testenv.Main(m) }
 
 // The authenticator understands the real Keystone: who has which roles, and what it says of tokens that are no longer valid.
 func TestTheRealKeystone(t *testing.T) {
@@ -73,25 +78,39 @@ func withoutManager(grants []access.Grant) (out []access.Grant) {
 	return out
 }
 
-// OpenStack's own client finds the API in the catalog and sends it a token that the authenticator knows.
+// OpenStack's own client finds Temper's API in the catalog, and each user sees and does there what his roles let him.
 func testOpenStacksClient(t *testing.T, c *keystone.Cloud, a access.Authenticator) {
 	t.Helper()
-	users := make(chan string, 100)
-	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if id, _ := a.Authenticate(r); id != nil {
-			users <- id.User
-		}
-		w.Header().Set("Content-Type", "application/json")
-		w.Header().Set("X-OpenStack-Ironic-API-Minimum-Version", "1.1")
-		w.Header().Set("X-OpenStack-Ironic-API-Maximum-Version", "1.80")
-		_ = json.NewEncoder(w).Encode(map[string]any{"nodes": []any{}})
-	}))
-	t.Cleanup(api.Close)
-	c.Register(t, api.URL)
-	cmd := exec.CommandContext(t.Context(), "openstack", "--os-cloud", keystone.Bob, "baremetal", "node", "list", "--format", "json")
-	cmd.Env = append(cmd.Environ(), "OS_CLIENT_CONFIG_FILE="+c.CloudsFile)
-	out, err := cmd.CombinedOutput()
-	require.NoError(t, err, string(out))
-	require.JSONEq(t, "[]", string(out))
-	require.Equal(t, keystone.Bob, <-users)
+	b := apitest.New(t, func(config *api.Config) { config.Auth.Others = []access.Authenticator{a} }).WithConductors()
+	for name, owner := range map[string]string{"first": c.Projects["p1"], "second": c.Projects["p2"], "nobodys": ""} {
+		b.SQL(`INSERT INTO nodes (uuid, name, driver, interfaces, owner, provision_state) VALUES (gen_random_uuid(), $1, 'fake-hardware', '{}', nullif($2, ''), 'enroll')`, name, owner)
+	}
+	served := httptest.NewServer(b.Handler)
+	t.Cleanup(served.Close)
+	c.Register(t, served.URL)
+	run := func(user string, args ...string) (string, error) {
+		cmd := exec.CommandContext(t.Context(), "openstack", append([]string{"--os-cloud", user, "baremetal"}, args...)...)
+		cmd.Env = append(cmd.Environ(), "OS_CLIENT_CONFIG_FILE="+c.CloudsFile)
+		out, err := cmd.CombinedOutput()
+		return string(out), err
+	}
+	for user, want := range map[string][]string{keystone.Alice: {"first", "nobodys", "second"}, keystone.Bob: {"first"}, keystone.Carol: {"second"}, keystone.Temper: {"first", "nobodys", "second"}} {
+		out, err := run(user, "node", "list", "--column", "Name", "--format", "value")
+		require.NoError(t, err, out)
+		got := strings.Fields(out)
+		slices.Sort(got)
+		require.Equal(t, want, got, user)
+	}
+	out, err := run(keystone.Bob, "node", "show", "second")
+	require.Error(t, err)
+	require.Contains(t, out, "Node second could not be found")
+	out, err = run(keystone.Carol, "node", "maintenance", "set", "second")
+	require.Error(t, err)
+	require.Contains(t, out, "baremetal:node:set_maintenance")
+	out, err = run(keystone.Bob, "node", "maintenance", "set", "first", "--reason", "a fan")
+	require.NoError(t, err, out)
+	out, err = run(keystone.Bob, "conductor", "list")
+	require.Error(t, err)
+	require.Contains(t, out, "baremetal:conductor:get")
+	require.Equal(t, keystone.Bob, b.Text(`SELECT username FROM audit WHERE rule = 'baremetal:node:set_maintenance' AND outcome = 'accepted'`))
 }
