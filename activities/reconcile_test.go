@@ -156,6 +156,10 @@ func (a *archive) ForgetRequests(context.Context) (int, error) { return 0, nil }
 
 func (a *archive) ForgetEvents(context.Context, time.Duration, int) (int, error) { return 0, nil }
 
+func (a *archive) KeepAudit(context.Context, time.Duration, int) (int, error) { return 0, nil }
+
+func (a *archive) ForgetTokens(context.Context, time.Duration) error { return nil }
+
 func (a *archive) LearnTimes(context.Context) (int, error) { return 0, nil }
 
 func (a *archive) Open(context.Context) (map[string]bool, error) { return a.listed, a.listFails }

@@ -11,6 +11,7 @@ import (
 
 	"go.temper.dev/temper/api/format"
 	"go.temper.dev/temper/internal/access"
+	"go.temper.dev/temper/internal/audit"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
 )
@@ -118,6 +119,7 @@ func View(c *gin.Context, r *access.Rule) *node.View { return r.Of(IdentityOf(c)
 // Denied is the error of a request that a rule does not allow, in Ironic's words.
 func Denied(c *gin.Context, r *access.Rule) error {
 	id := IdentityOf(c)
+	audit.Of(c.Request.Context()).Ruled(r.Name)
 	Logger(c).Info("request denied", zap.String("rule", r.Name), zap.String("user", id.User), zap.String("method", string(id.Method)))
 	err := fault.Coded(fault.ForbiddenRequest, "Access was denied to the following resource: %s.", r.Name)
 	if len(id.Grants) == 0 {

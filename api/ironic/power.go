@@ -25,7 +25,7 @@ func (s *Server) putPower(c *gin.Context) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	audit.Of(c.Request.Context()).Names(string(target))
+	audit.Of(c.Request.Context()).Verb(string(target))
 	by := httpd.User(c)
 	return s.Request(c, intent.Asked{Decide: func(n *node.Node, fl *intent.Fleet) (*node.Request, error) {
 		return s.DecidePower(n, fl, target, timeout, by)

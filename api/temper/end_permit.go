@@ -6,6 +6,7 @@ import (
 	"go.temper.dev/temper/api/format"
 	"go.temper.dev/temper/api/httpd"
 	"go.temper.dev/temper/internal/access"
+	"go.temper.dev/temper/internal/audit"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
 )
@@ -17,6 +18,7 @@ func permitEnd(c *gin.Context, o *node.Operation, reason string) error {
 	if id.Method == access.NoAuth || o.RequestedBy == "" || o.RequestedBy == id.User {
 		return nil
 	}
+	audit.Of(c.Request.Context()).Ruled(access.OperationEndOthers.Name)
 	if err := httpd.PermitTarget(c, access.OperationEndOthers); err != nil {
 		return err
 	}

@@ -73,9 +73,6 @@ func (s *Server) readOrder(c *gin.Context, in *format.Object) (*order, error) {
 	if in.Err != nil {
 		return nil, in.Err
 	}
-	if slices.Contains(orderVerbs(), word) {
-		audit.Of(c.Request.Context()).Names(word)
-	}
 	o := &order{Asked: intent.Asked{WaitsForConductor: patient != nil && *patient}, dryRun: dryRun != nil && *dryRun}
 	var err error
 	if key != "" {
@@ -83,6 +80,10 @@ func (s *Server) readOrder(c *gin.Context, in *format.Object) (*order, error) {
 			return nil, err
 		}
 	}
+	if slices.Contains(orderVerbs(), word) {
+		audit.Of(c.Request.Context()).Verb(word)
+	}
+	audit.Of(c.Request.Context()).Ruled(verbRule(word).Name)
 	if err := httpd.PermitTarget(c, verbRule(word)); err != nil {
 		return nil, err
 	}

@@ -117,6 +117,12 @@ func (r *Record) By(user string, method access.Method) {
 	r.edit(func(e *Entry) { e.User, e.Method = user, method })
 }
 
+// Ruled says which rule has decided, where it is not that of the route.
+func (r *Record) Ruled(rule string) { r.edit(func(e *Entry) { e.Rule = rule }) }
+
+// Verb keeps the verb of a request, which is one of those that Temper knows.
+func (r *Record) Verb(verb string) { r.edit(func(e *Entry) { e.What = []string{verb} }) }
+
 // OnNode says which node the request is about.
 func (r *Record) OnNode(uuid, name string) {
 	r.edit(func(e *Entry) { e.NodeUUID, e.NodeName = uuid, name })

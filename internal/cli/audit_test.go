@@ -85,7 +85,7 @@ func TestTokensByTheCommandLine(t *testing.T) {
 
 func TestTheTokenOfTheEnvironmentIsSent(t *testing.T) {
 	t.Setenv("TEMPER_TOKEN", "temper_0123456789_x")
-	t.Setenv("TEMPER_API_USER", "bob")
+	t.Setenv("TEMPER_API_USER", "")
 	var sent []string
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		sent = append(sent, r.Header.Get("Authorization"))
@@ -95,5 +95,8 @@ func TestTheTokenOfTheEnvironmentIsSent(t *testing.T) {
 	for _, args := range [][]string{{"token", "list"}, {"token", "list", "--user", "ann", "--password", "b"}} {
 		require.NoError(t, execute(t.Context(), append(args, "--api", web.URL), strings.NewReader(""), io.Discard, io.Discard))
 	}
-	require.Equal(t, []string{"Bearer temper_0123456789_x", "Basic YW5uOmI="}, sent)
+	t.Setenv("TEMPER_API_USER", "ann")
+	t.Setenv("TEMPER_API_PASSWORD", "b")
+	require.NoError(t, execute(t.Context(), []string{"token", "list", "--api", web.URL}, strings.NewReader(""), io.Discard, io.Discard))
+	require.Equal(t, []string{"Bearer temper_0123456789_x", "Basic YW5uOmI=", "Basic YW5uOmI="}, sent)
 }

@@ -130,7 +130,7 @@ func (s *session) open(c *cobra.Command, late *delay) error {
 
 // token is that of a service account, unless a user was named.
 func (s *session) token() string {
-	if s.user != "" {
+	if cmp.Or(s.user, os.Getenv("TEMPER_API_USER")) != "" {
 		return ""
 	}
 	return strings.TrimSpace(os.Getenv("TEMPER_TOKEN"))

@@ -168,6 +168,9 @@ func Parse(text []byte) ([]Line, error) {
 	if err := d.Decode(&lines); err != nil && !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("want a list of lines such as {user: alice, role: admin}: %w", err)
 	}
+	if len(lines) == 0 {
+		return nil, errors.New("it has no line, so that nobody would have a role")
+	}
 	for i, l := range lines {
 		if err := l.check(); err != nil {
 			return nil, fmt.Errorf("line %d of the list: %w", i+1, err)
