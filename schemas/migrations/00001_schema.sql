@@ -1261,7 +1261,7 @@ CREATE SEQUENCE audit_seq;
 -- A partition ends when it is old or large (audit_rotate), so that dropping whole partitions bounds the table. The numbers are the key,
 -- because they only grow, whatever the clock does.
 CREATE TABLE audit (
-    seq          bigint      NOT NULL DEFAULT nextval('audit_seq') PRIMARY KEY,
+    seq          bigint      NOT NULL DEFAULT nextval('audit_seq'), -- the key of each partition: pg_restore --clean can't drop one that they inherit
     at           timestamptz NOT NULL DEFAULT clock_timestamp(),
     username     text        NOT NULL,
     method       text        NOT NULL, -- how the user proved who he is
@@ -1287,7 +1287,7 @@ CREATE INDEX audit_by_node      ON audit (node_uuid, seq);
 CREATE INDEX audit_by_node_name ON audit (node_name, seq);
 CREATE INDEX audit_by_rule      ON audit (rule, seq);
 CREATE INDEX audit_by_outcome   ON audit (outcome, seq);
-CREATE TABLE audit_newest PARTITION OF audit DEFAULT;
+CREATE TABLE audit_newest PARTITION OF audit (PRIMARY KEY (seq)) DEFAULT;
 
 CREATE TABLE audit_parts (
     through bigint      PRIMARY KEY, -- the highest number in it, which its name has, too: audit_through_N
@@ -1354,7 +1354,7 @@ BEGIN
         EXECUTE format('ALTER TABLE audit_newest RENAME TO audit_through_%s', last_seq);
         EXECUTE format('ALTER TABLE audit ATTACH PARTITION audit_through_%s FOR VALUES FROM (%s) TO (%s)', last_seq, begins, last_seq + 1);
         EXECUTE format('INSERT INTO audit_parts SELECT %s, count(*), max(a.at) FROM audit_through_%s a', last_seq, last_seq);
-        CREATE TABLE audit_newest PARTITION OF audit DEFAULT;
+        CREATE TABLE audit_newest PARTITION OF audit (PRIMARY KEY (seq)) DEFAULT;
         PERFORM audit_protect('audit_newest');
     END IF;
     FOR part IN
