@@ -12,6 +12,7 @@ import (
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/internal/store"
+	"go.temper.dev/temper/internal/testenv"
 )
 
 // asked is the context of a request of ann's.
@@ -203,6 +204,7 @@ func TestRefusedLogInsAreFolded(t *testing.T) {
 // Each filter has an index, in each partition.
 func TestNoListOfTheAuditReadsTheWholeTable(t *testing.T) {
 	t.Parallel()
+	testenv.OnlyInAll(t, "it writes 100,000 rows")
 	s, url := openURL(t)
 	for range 2 {
 		raw(t, url, `
