@@ -31,7 +31,7 @@ type Auth struct {
 	// Others are further ways to log in. Each request is shown to all of them, and to http_basic, until one knows its credentials.
 	Others []access.Authenticator
 	// Assign adds the roles that somebody has whose credentials bring none along. Default: as in Ironic, whoever has a password by
-	// http_basic is an administrator, and nobody else has a role.
+	// http_basic is an administrator, and all others have no role.
 	Assign func(*access.Identity)
 	// Login lets people log in in a browser; nil = they can't.
 	Login Login
@@ -44,7 +44,7 @@ type Login interface {
 	Logout(w http.ResponseWriter, r *http.Request)
 }
 
-// loginRoutes are those of Login. A cookie is as good for a stranger's page as for ours, so that no other page may end a login.
+// loginRoutes are those of Login. Without one they answer as paths without a route do.
 func (a Auth) loginRoutes() []Route {
 	of := func(handle func(Login) http.HandlerFunc) Handler {
 		return func(c *gin.Context) (int, any, error) {
@@ -94,15 +94,15 @@ var noCredentials = &access.Refusal{Status: http.StatusUnauthorized, Message: "A
 
 const identityKey = "identity"
 
-// nobody is who sends a request for a route that needs no login.
-var nobody = &access.Identity{Method: access.NoAuth}
+// stranger is who sends a request for a route that needs no login: he has no role.
+var stranger = &access.Identity{Method: access.NoAuth}
 
 // IdentityOf is who sends a request.
 func IdentityOf(c *gin.Context) *access.Identity {
 	if id, ok := c.Value(identityKey).(*access.Identity); ok {
 		return id
 	}
-	return nobody
+	return stranger
 }
 
 // User is the name that the client logged in with; "" if no login is needed.

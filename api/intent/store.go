@@ -345,7 +345,7 @@ type ComputeStore interface {
 	ComputeServices(ctx context.Context) ([]share.Service, error)
 	// ComputeHeartbeat registers a service or renews its lease. With a revision above 0 the
 	// service has nodes only when an epoch that follows this revision is published.
-	// ComputeUser gives the user who speaks for a service; "" = nobody does, or everybody may.
+	// ComputeUser gives the user who speaks for a service; "" = every client may.
 	ComputeUser(ctx context.Context, host string) (string, error)
 	ComputeHeartbeat(ctx context.Context, h share.Heartbeat) (v share.Service, epoch, revision int64, err error)
 	StopCompute(ctx context.Context, host string, incarnation int64) error

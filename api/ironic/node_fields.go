@@ -59,7 +59,7 @@ var nodeAttributes = withInterfaces(format.Attributes[view, node.Node]{
 		Name: "instance_uuid", Since: 1, Value: func(v *view) any { return format.OrNull(v.InstanceUUID) },
 		Set: nodeSet.UUID("instance_uuid", func(n *node.Node) *string { return &n.InstanceUUID }), Create: true, Patch: true,
 	},
-	{Name: "last_error", Since: 1, Value: func(v *view) any { return redacted(v.lastError, noLastError, format.OrNull(v.LastError)) }},
+	{Name: "last_error", Since: 1, Value: func(v *view) any { return redacted(v.lastError, format.NoLastError, format.OrNull(v.LastError)) }},
 	{
 		Name: "maintenance", Since: 1, Value: func(v *view) any { return v.ShownMaintenance() },
 		Set: nodeSet.Boolean("maintenance", false, func(n *node.Node) *bool { return &n.Maintenance }), Create: true, Patch: true,

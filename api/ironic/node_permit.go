@@ -91,9 +91,8 @@ func sightOf(c *gin.Context, n *node.Node) sight {
 	}
 }
 
-// Ironic's words in the place of a field that the client may not read.
+// Ironic's words in the place of a field that the client may not read; format.NoLastError are those of last_error.
 const (
-	noLastError    = "** Value Redacted - Requires baremetal:node:get:last_error permission. **"
 	noReservation  = "** Redacted - requires baremetal:node:get:reservation permission. **"
 	noInternalInfo = "** Redacted - Requires baremetal:node:get:driver_internal_info permission. **"
 	noDriverInfo   = "** Redacted - requires baremetal:node:get:driver_info permission. **"

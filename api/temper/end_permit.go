@@ -11,8 +11,8 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// permitEnd refuses to end work that somebody else has requested, unless an administrator gives a reason. Where nobody logs in, nobody can
-// tell whose work it is.
+// permitEnd refuses to end work that somebody else has requested, unless an administrator gives a reason. With noauth all
+// clients have one name, so that each may end everything.
 func permitEnd(c *gin.Context, o *node.Operation, reason string) error {
 	id := httpd.IdentityOf(c)
 	if id.Method == access.NoAuth || o.RequestedBy == "" || o.RequestedBy == id.User {
@@ -28,7 +28,7 @@ func permitEnd(c *gin.Context, o *node.Operation, reason string) error {
 	return nil
 }
 
-// needReason refuses a request without a reason that changes other people's work. Where nobody logs in, a reason would have no author.
+// needReason refuses a request without a reason that changes other people's work. With noauth a reason would have no author.
 func needReason(c *gin.Context, reason string) error {
 	if reason == "" && httpd.IdentityOf(c).Method != access.NoAuth {
 		return fault.New(fault.Invalid, "A reason is required.")

@@ -7,14 +7,12 @@ import (
 	"github.com/gin-gonic/gin"
 	"go.uber.org/zap"
 
+	"go.temper.dev/temper/api/format"
 	"go.temper.dev/temper/api/httpd"
 	"go.temper.dev/temper/api/intent"
 	"go.temper.dev/temper/internal/access"
 	"go.temper.dev/temper/internal/node"
 )
-
-// noError stands in the place of an error that the client may not read, as in Ironic's last_error.
-const noError = "** Value Redacted - Requires baremetal:node:get:last_error permission. **"
 
 // readOperation reads an operation as the client may see it.
 func (s *Server) readOperation(c *gin.Context, id int64) (*node.Operation, error) {
@@ -61,19 +59,19 @@ func (s *Server) hideErrors(c *gin.Context, ops []node.Operation) error {
 func hide(o *node.Operation) {
 	o.Conductor, o.WorkflowID, o.RunID, o.StepWait, o.TemporalPause = "", "", "", nil, nil
 	if o.Error != "" {
-		o.Error = noError
+		o.Error = format.NoLastError
 	}
 	o.Steps, o.Decisions = slices.Clone(o.Steps), slices.Clone(o.Decisions)
 	for i := range o.Steps {
 		st := &o.Steps[i]
 		st.Conductor, st.Note, st.Deaths = "", "", nil
 		if st.LastError != "" {
-			st.LastError = noError
+			st.LastError = format.NoLastError
 		}
 	}
 	for i := range o.Decisions {
 		if o.Decisions[i].Error != "" {
-			o.Decisions[i].Error = noError
+			o.Decisions[i].Error = format.NoLastError
 		}
 	}
 }

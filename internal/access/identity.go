@@ -62,12 +62,12 @@ type Identity struct {
 	Expires time.Time // when the credentials do; zero = they do not say
 }
 
-// Everybody is the identity of every request where nobody logs in: an administrator without a name.
+// Everybody is the identity of every request under noauth: an administrator without a name.
 func Everybody() *Identity {
 	return &Identity{User: node.Anonymous, Method: NoAuth, Grants: []Grant{{Role: Admin}}}
 }
 
-// By is the name under which the identity's deeds are recorded, also where nobody logs in.
+// By is the name under which the identity's deeds are recorded, also under noauth.
 func (id *Identity) By() string {
 	if id.User == "" {
 		return node.Anonymous

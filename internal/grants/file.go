@@ -169,7 +169,7 @@ func Parse(text []byte) ([]Line, error) {
 		return nil, fmt.Errorf("want a list of lines such as {user: alice, role: admin}: %w", err)
 	}
 	if len(lines) == 0 {
-		return nil, errors.New("it has no line, so that nobody would have a role")
+		return nil, errors.New("it has no lines, and would take every role away")
 	}
 	for i, l := range lines {
 		if err := l.check(); err != nil {
@@ -182,7 +182,7 @@ func Parse(text []byte) ([]Line, error) {
 func (l *Line) check() error {
 	switch {
 	case l.User == "" && l.Group == "" && len(l.Claim) == 0:
-		return errors.New("it names nobody: want user, group or claim")
+		return errors.New("it has no user, group or claim")
 	case !slices.Contains(access.Roles(), l.Role):
 		return fmt.Errorf("role %q: want one of %s", l.Role, roles())
 	case l.Method != "" && l.Method != access.HTTPBasic && l.Method != access.OIDC:

@@ -72,7 +72,7 @@ func TestTheFileIsReadAgainWhenItChanges(t *testing.T) {
 
 func TestAWrongFileIsRefused(t *testing.T) {
 	for text, want := range map[string]string{
-		"- {role: admin}": "line 1 of the list: it names nobody",
+		"- {role: admin}": "line 1 of the list: it has no user, group or claim",
 		"- {user: alice, role: admin}\n- {user: bob}":       `line 2 of the list: role "": want one of admin, manager, member, reader, service`,
 		"- {user: alice, rule: admin}":                      "field rule not found",
 		"alice: admin":                                      "want a list of lines",

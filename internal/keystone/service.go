@@ -5,7 +5,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"strings"
 	"sync"
@@ -16,6 +15,8 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/config/clouds"
 	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/tokens"
 	"go.uber.org/zap"
+
+	"go.temper.dev/temper/internal/dial"
 )
 
 // maxAnswer bounds an answer of Keystone, which has the cloud's catalog in it.
@@ -24,7 +25,7 @@ const maxAnswer = 4 << 20
 var (
 	// errUnknown means that Keystone does not know a token: it has expired, was revoked or was never one.
 	errUnknown = errors.New("Keystone does not know the token") //nolint:staticcheck // a name
-	// errAway means that nothing is known of a token.
+	// errAway means that Keystone could not be asked, so that a token may be good or bad.
 	errAway = errors.New("Keystone can't be asked") //nolint:staticcheck // a name
 )
 
@@ -61,7 +62,7 @@ func newService(s Settings) (*service, error) {
 	return &service{
 		url: client.IdentityBase + "v3/", auth: auth, now: s.Now, log: s.Log,
 		web: http.Client{
-			Timeout: askTimeout, Transport: bounded{transport},
+			Timeout: askTimeout, Transport: dial.Limited(transport, maxAnswer),
 			// A redirect would take tokens to another place.
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
@@ -176,21 +177,4 @@ func reason(err error) string {
 		return "no answer within " + askTimeout.String()
 	}
 	return strings.ToValidUTF8(err.Error(), "?")
-}
-
-// bounded limits the bodies of answers.
-type bounded struct{ http.RoundTripper }
-
-func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
-	resp, err := b.RoundTripper.RoundTrip(r)
-	if err != nil {
-		return nil, err
-	}
-	resp.Body = limited{http.MaxBytesReader(nil, resp.Body, maxAnswer), resp.Body}
-	return resp, nil
-}
-
-type limited struct {
-	io.Reader
-	io.Closer
 }

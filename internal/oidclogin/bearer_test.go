@@ -253,7 +253,7 @@ func TestStrangersDoNotMakeUsAskTheIssuer(t *testing.T) {
 	require.EqualValues(t, 2, issuer.Requests.Load())
 }
 
-// While the issuer is away nothing is known of a token, which is no reason to call it wrong.
+// While the issuer is away a token may be good: the answer is not that it is wrong.
 func TestTheIssuerIsAway(t *testing.T) {
 	issuer := issuertest.New(t, "http://127.0.0.1:1/")
 	at := newClock()

@@ -11,7 +11,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"strings"
 	"sync"
@@ -21,6 +20,7 @@ import (
 	"go.uber.org/zap"
 
 	"go.temper.dev/temper/internal/access"
+	"go.temper.dev/temper/internal/dial"
 	"go.temper.dev/temper/internal/tlsfile"
 )
 
@@ -87,10 +87,10 @@ func New(s Settings) (*Issuer, error) {
 	if s.GroupsClaim == "" {
 		s.GroupsClaim = "groups"
 	}
-	return &Issuer{Settings: s, client: &http.Client{Timeout: askTimeout, Transport: bounded{transport}}}, nil
+	return &Issuer{Settings: s, client: &http.Client{Timeout: askTimeout, Transport: dial.Limited(transport, maxAnswer)}}, nil
 }
 
-// errAway means that the issuer could not be asked, so that nothing is known of a token.
+// errAway means that the issuer could not be asked, so that a token may be good or bad.
 var errAway = errors.New("the issuer can't be reached")
 
 // discover returns what the issuer says of itself, and asks it if that is not known yet. The error is errAway.
@@ -143,21 +143,4 @@ func away() *access.Refusal {
 		Status: http.StatusServiceUnavailable, RetryAfter: awayPause,
 		Message: "The identity provider can't be reached, so the login can't be checked; try again",
 	}
-}
-
-// bounded limits the bodies of answers.
-type bounded struct{ http.RoundTripper }
-
-func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
-	resp, err := b.RoundTripper.RoundTrip(r)
-	if err != nil {
-		return nil, err
-	}
-	resp.Body = limited{http.MaxBytesReader(nil, resp.Body, maxAnswer), resp.Body}
-	return resp, nil
-}
-
-type limited struct {
-	io.Reader
-	io.Closer
 }

@@ -185,7 +185,7 @@ func quoted(s string) string { return `"` + s + `"` }
 
 // Heartbeat is the content of a service's heartbeat.
 type Heartbeat struct {
-	By            string // the user who sends it; "" = nobody logs in
+	By            string // the user who sends it; "" = noauth
 	Host          string
 	Incarnation   int64    // grows with every start; 0 = the current one
 	Key           *string  // as Service

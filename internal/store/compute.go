@@ -109,7 +109,7 @@ func (s *Store) ComputeHeartbeat(ctx context.Context, h share.Heartbeat) (v shar
 
 const computeUserSQL = `SELECT v.registered_by FROM compute_services v WHERE v.name = lower(@host::text)`
 
-// ComputeUser returns the user who speaks for a compute service: who registered it first; "" = there is none, or nobody logged in.
+// ComputeUser returns the user who speaks for a compute service: who registered it first; "" = the service is unknown, or was registered under noauth.
 func (s *Store) ComputeUser(ctx context.Context, host string) (user string, err error) {
 	_, err = s.one(ctx, "read who speaks for compute service "+words(host, 64), computeUserSQL, args{"host": host}, func(r pgx.Row) error { return r.Scan(&user) })
 	return user, err

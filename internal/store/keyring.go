@@ -16,7 +16,7 @@ const rereadKeyset = 5 * time.Second
 // long ago, and if something does not open. A keyset that can't be read leaves the one before in place.
 type keyring struct {
 	read func() (string, error) // nil = the keyset never changes
-	told func(error)            // what came of another keyset, or why it can't be read; each once. nil = nobody wants to know
+	told func(error)            // called with nil for another keyset, and with the error for one that can't be read; each once. nil = it is not called
 	now  atomic.Pointer[sealer]
 
 	mu     sync.Mutex // of a reading, and guards the fields below

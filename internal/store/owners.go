@@ -108,7 +108,7 @@ func (s *Store) RunbookOwners(ctx context.Context, ident string, v *node.View) (
 	return ownedRunbooks.owners(ctx, s, ident, v)
 }
 
-// OperationOwners returns the projects of the node of an operation. An operation of a deleted node belongs to nobody.
+// OperationOwners returns the projects of the node of an operation. An operation of a deleted node has none.
 func (s *Store) OperationOwners(ctx context.Context, ident string, v *node.View) (node.Owners, error) {
 	id, err := strconv.ParseInt(ident, 10, 64)
 	if err != nil {
@@ -139,7 +139,7 @@ func (q *query) only(v *node.View, alias string) {
 	q.views(v)
 }
 
-// onlyOwned is only for rows that are leased to nobody; or is a further condition under which a row is shown.
+// onlyOwned is only for rows that have an owner and no lessee; or is a further condition under which a row is shown.
 func (q *query) onlyOwned(v *node.View, alias, or string) {
 	if v == nil {
 		return

@@ -34,7 +34,7 @@ type oldSecret struct {
 
 // Rotate seals again, with the primary key, what other keys of the keyset have sealed for nodes, webhooks and records, and tells how
 // many secrets that were. It may run beside everything else and again after it was interrupted. A secret that does not open
-// stays as it is; the error is of the first one. told is called now and then with how many are done; nil = nobody wants to know.
+// stays as it is; the error is of the first one. told is called now and then with how many are done; nil = it is not called.
 func (s *Store) Rotate(ctx context.Context, told func(done int)) (int, error) {
 	if told == nil {
 		told = func(int) {}

@@ -741,7 +741,7 @@ CREATE TABLE compute_services (
     peer_list          text[],                         -- lower case; null = unset
     settings_error     text        NOT NULL DEFAULT '',
     acknowledged_epoch bigint      NOT NULL DEFAULT 0, -- the newest that it has published
-    registered_by      text        NOT NULL DEFAULT '', -- the user who speaks for it; '' = nobody logged in
+    registered_by      text        NOT NULL DEFAULT '', -- the user who speaks for it; '' = noauth
     registered_at      timestamptz NOT NULL DEFAULT clock_timestamp(),
     seen_at            timestamptz NOT NULL DEFAULT clock_timestamp(),
     lease_until        timestamptz NOT NULL,           -- it is live until then, by the clock of this database
