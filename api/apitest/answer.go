@@ -17,7 +17,7 @@ type Answer struct {
 	Header http.Header
 	Body   []byte
 
-	t    *testing.T
+	t    testing.TB
 	what string // method and path
 }
 

@@ -25,7 +25,7 @@ const alive = 10 * time.Minute
 
 // Bench is one API with a database of its own.
 type Bench struct {
-	T          *testing.T // fails where an assertion does not hold; a subtest puts its own here
+	T          testing.TB // fails where an assertion does not hold; a subtest puts its own here
 	Store      *store.Store
 	Operations *Operations
 	Handler    http.Handler
@@ -39,7 +39,7 @@ type Bench struct {
 }
 
 // New starts an API without conductors. An orchestrator counts as alive. change may alter its configuration.
-func New(t *testing.T, change ...func(*api.Config)) *Bench {
+func New(t testing.TB, change ...func(*api.Config)) *Bench {
 	t.Helper()
 	keyset, err := store.NewKeyset()
 	require.NoError(t, err)
@@ -55,7 +55,7 @@ func (b *Bench) Another(change ...func(*api.Config)) *Bench {
 	return serve(b.T, b.url, b.keyset, change)
 }
 
-func serve(t *testing.T, url, keyset string, change []func(*api.Config)) *Bench {
+func serve(t testing.TB, url, keyset string, change []func(*api.Config)) *Bench {
 	t.Helper()
 	st, err := store.Open(t.Context(), store.Config{URL: url, Keyset: keyset, MaxConns: 4, ConductorTimeout: alive, ComputeLease: alive})
 	require.NoError(t, err)
