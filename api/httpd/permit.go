@@ -121,10 +121,13 @@ func Denied(c *gin.Context, r *access.Rule) error {
 	id := IdentityOf(c)
 	audit.Of(c.Request.Context()).Ruled(r.Name)
 	Logger(c).Info("request denied", zap.String("rule", r.Name), zap.String("user", id.User), zap.String("method", string(id.Method)))
-	err := fault.Coded(fault.ForbiddenRequest, "Access was denied to the following resource: %s.", r.Name)
-	if len(id.Grants) == 0 {
-		err = fault.Coded(fault.ForbiddenRequest, "%s has no role. An administrator grants one with a line in the access file: - {user: %q, role: reader}.",
+	switch {
+	case len(id.Grants) > 0:
+		return fault.Coded(fault.ForbiddenRequest, "Access was denied to the following resource: %s.", r.Name)
+	case id.Method == access.Keystone:
+		return fault.Coded(fault.ForbiddenRequest, "The token of %s has no role: it is neither of a project nor of the system.", format.Clip(id.User))
+	default:
+		return fault.Coded(fault.ForbiddenRequest, "%s has no role. An administrator grants one with a line in the access file: - {user: %q, role: reader}.",
 			format.Clip(id.User), format.Clip(id.User))
 	}
-	return err
 }

@@ -4,7 +4,6 @@ package access
 
 import (
 	"net/http"
-	"slices"
 	"time"
 
 	"go.temper.dev/temper/internal/node"
@@ -73,17 +72,6 @@ func (id *Identity) By() string {
 		return node.Anonymous
 	}
 	return id.User
-}
-
-// Projects are the projects in which the identity has a role, each once.
-func (id *Identity) Projects() []string {
-	var out []string
-	for _, g := range id.Grants {
-		if g.Project != "" && !slices.Contains(out, g.Project) {
-			out = append(out, g.Project)
-		}
-	}
-	return out
 }
 
 // Refusal is the answer to a request whose credentials are not accepted.

@@ -17,7 +17,7 @@ const page = "../../docs/rights.md"
 const head = `# The rules
 
 Who may do what, by rule: the least role that suffices. A manager may do what a member may, and an admin what a manager may; the role
-service stands apart. "Anywhere" is in the system or in any project. [security.md](security.md) explains roles and projects. This page is
+service stands apart. "Anywhere" is in the system or in any project. Who may read something sees it in lists: Ironic's rules list_all are not rules of their own here. [security.md](security.md) explains roles and projects. This page is
 made from the code.
 
 `

@@ -38,9 +38,6 @@ func define(name, does string, allowed ...[]who) *Rule {
 	return r
 }
 
-// Rules are all rules.
-func Rules() []*Rule { return slices.Clone(table) }
-
 // Allows reports whether the rule allows something to be done to a target.
 func (r *Rule) Allows(id *Identity, t node.Owners) bool {
 	return slices.ContainsFunc(r.who, func(w who) bool {

@@ -5,7 +5,6 @@ var (
 	NodeCreate                 = define("baremetal:node:create", "create nodes", systemAdmin, systemService)
 	NodeCreateOwn              = define("baremetal:node:create:self_owned_node", "create nodes that their own project owns", []who{{anywhere, Admin}, {anywhere, Service}})
 	NodeList                   = define("baremetal:node:list", "list the nodes that their projects own or lease", anyReader)
-	NodeListAll                = define("baremetal:node:list_all", "list all nodes", systemReader)
 	NodeGet                    = define("baremetal:node:get", "read a node", systemOrProjectReader)
 	NodeGetAll                 = define("baremetal:node:get:filter_threshold", "read every field of nodes", systemReader)
 	NodeGetLastError           = define("baremetal:node:get:last_error", "read a node's last error", systemOrOwnerReader)
@@ -63,5 +62,4 @@ var (
 	NodeGetMedia               = define("baremetal:node:vmedia:get", "list a node's virtual media", systemOrProjectReader)
 	NodeAttachMedia            = define("baremetal:node:vmedia:attach", "attach virtual media", systemOrOwnerMemberAndLesseeAdmin)
 	NodeDetachMedia            = define("baremetal:node:vmedia:detach", "detach virtual media", systemOrOwnerMemberAndLesseeAdmin)
-	ShardList                  = define("baremetal:shards:get", "list shards", systemReader)
 )

@@ -16,7 +16,6 @@ var (
 	TemplateUpdate       = define("baremetal:deploy_template:update", "change deploy templates", systemAdmin)
 	TemplateDelete       = define("baremetal:deploy_template:delete", "delete deploy templates", systemAdmin)
 	RunbookList          = define("baremetal:runbook:list", "list their projects' runbooks, and the public ones", anyReader)
-	RunbookListAll       = define("baremetal:runbook:list_all", "list all runbooks", systemReader)
 	RunbookGet           = define("baremetal:runbook:get", "read a runbook", allocationReader)
 	RunbookCreate        = define("baremetal:runbook:create", "create runbooks", systemMember, []who{{anywhere, Manager}})
 	RunbookUpdate        = define("baremetal:runbook:update", "change a runbook", systemMember, ownerAdmin)
