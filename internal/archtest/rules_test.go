@@ -167,7 +167,7 @@ var rules = []rule{
 	{at: "worker", ours: []string{"*"}, not: []string{"api", "web", "internal/sim", "cmd", "test"}, never: []string{gin}, why: "it fits the real things together"},
 
 	{at: "internal/client", ours: []string{"internal/tlsfile", "internal/fault"}, never: []string{temporal, pgx, gin, gofish}, why: "a client knows the API and nothing behind it"},
-	{at: "internal/cli", ours: []string{"internal/client", "internal/configdrive", "internal/dev/devfile", "internal/fault", "internal/mask", "internal/node", "internal/text"}, never: []string{temporal, pgx, gin, gofish}, why: "the command line is a client of the API"},
+	{at: "internal/cli", ours: []string{"internal/access", "internal/client", "internal/configdrive", "internal/dev/devfile", "internal/fault", "internal/mask", "internal/node", "internal/text"}, never: []string{temporal, pgx, gin, gofish}, why: "the command line is a client of the API"},
 	{at: "internal/cli/exit", never: []string{anyThirdParty}, why: "exit codes are a contract with scripts"},
 	{at: "internal/cli/input", never: []string{temporal, pgx, gin, gofish}, why: "it reads files and terminals only"},
 	{at: "internal/cli/table", ours: []string{"internal/text"}, never: []string{temporal, pgx, gin, gofish}, why: "it prints what others have read"},

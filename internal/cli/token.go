@@ -6,10 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"go.temper.dev/temper/internal/access"
 	"go.temper.dev/temper/internal/cli/exit"
 	"go.temper.dev/temper/internal/cli/table"
 	"go.temper.dev/temper/internal/client"
@@ -22,9 +24,6 @@ func newTokenCommand() *cobra.Command {
 		})
 }
 
-// roles are Keystone's names of roles that Temper knows.
-var roles = []string{"admin", "manager", "member", "reader", "service"}
-
 func newTokenCreate(s *session) *cobra.Command {
 	var role, project string
 	var expires time.Duration
@@ -35,10 +34,10 @@ in TEMPER_TOKEN, or sends it as Authorization: Bearer TOKEN, may do what the rol
 one. A token can't give more than its maker has.`,
 		Example: "  temper token create ci --role member --project p1 --expires 720h\n  temper token create backup --role reader",
 	}
-	c.Flags().StringVar(&role, "role", "", "`role`: admin, manager, member, reader or service (required)")
+	c.Flags().StringVar(&role, "role", "", "`role`: "+strings.Join(roleNames(), ", ")+" (required)")
 	c.Flags().StringVar(&project, "project", "", "id of the `project` in which it has the role; without it, the whole system")
 	c.Flags().DurationVar(&expires, "expires", 720*time.Hour, "how long it is valid")
-	completeWords(c, "role", roles...)
+	completeWords(c, "role", roleNames()...)
 	c.RunE = s.run(func(ctx context.Context, args []string) error {
 		if role == "" {
 			return exit.Usage(errors.New("say with --role what its holder may do"))
@@ -60,6 +59,13 @@ one. A token can't give more than its maker has.`,
 		})
 	})
 	return c
+}
+
+func roleNames() (out []string) {
+	for _, r := range access.Roles() {
+		out = append(out, string(r))
+	}
+	return out
 }
 
 func newTokenList(s *session) *cobra.Command {
