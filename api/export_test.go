@@ -29,8 +29,12 @@ func (s *Server) RouteRules() (out []struct {
 	return out
 }
 
-// CheckRoutes makes a server with one route of that rule.
-func CheckRoutes(path string, rule *access.Rule) error {
-	_, err := httpd.New(httpd.Config{}, []httpd.Route{httpd.Get(path, 0, httpd.NotFound).Needs(rule)})
+// CheckRoutes makes a server with one route, which needs the rule or one of the others.
+func CheckRoutes(path string, rule *access.Rule, or ...*access.Rule) error {
+	r := httpd.Get(path, 0, httpd.NotFound).Needs(rule)
+	for _, o := range or {
+		r = r.Or(o)
+	}
+	_, err := httpd.New(httpd.Config{}, []httpd.Route{r})
 	return err
 }

@@ -79,6 +79,7 @@ func TestARouteWithoutARuleDoesNotStart(t *testing.T) {
 	t.Parallel()
 	require.ErrorContains(t, api.CheckRoutes("/temper/v1/new", nil), "the route GET /temper/v1/new has no rule")
 	require.ErrorContains(t, api.CheckRoutes("/temper/v1/things/:thing", access.NodeGet), "Subjects does not say who owns a thing")
+	require.ErrorContains(t, api.CheckRoutes("/temper/v1/things/:thing", access.FleetGet, access.NodeGet), "Subjects does not say who owns a thing")
 	require.NoError(t, api.CheckRoutes("/temper/v1/new", access.FleetGet))
 }
 

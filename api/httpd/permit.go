@@ -43,7 +43,7 @@ func (s *Server) checkRules() error {
 			errs = append(errs, fmt.Errorf("the route %s %s is open and has a rule", r.Method, r.Path))
 		case !r.open && r.rule == nil:
 			errs = append(errs, fmt.Errorf("the route %s %s has no rule", r.Method, r.Path))
-		case r.rule != nil && r.rule.Targets() && r.parameter() != "" && s.Subjects[r.parameter()].Owners == nil:
+		case slices.ContainsFunc(r.Rules(), (*access.Rule).Targets) && r.parameter() != "" && s.Subjects[r.parameter()].Owners == nil:
 			errs = append(errs, fmt.Errorf("the rule of %s %s is about owners, and Subjects does not say who owns a %s", r.Method, r.Path, r.parameter()))
 		}
 	}
