@@ -142,19 +142,19 @@ func TestARequestThatWaitsInVainIsRefusedWhenItsTimeIsOver(t *testing.T) {
 	})
 }
 
-// Without a connection that hears of ends, each request asks when its time is over, and not in between.
-func TestALostConnectionDelaysAndAsksOnce(t *testing.T) {
+// Without a connection that hears of ends, the first request asks once a second.
+func TestWithoutAConnectionTheFirstAsks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &lock{held: true, deaf: true}
 		q := queues(l)
 		go func() {
-			time.Sleep(time.Second)
+			time.Sleep(1500 * time.Millisecond)
 			l.end()
 		}()
 		begin := time.Now()
 		require.NoError(t, q.Do(t.Context(), l.try(1)))
-		require.Equal(t, 3*time.Second, time.Since(begin))
-		require.Equal(t, 3, l.tries)
+		require.Equal(t, 2*time.Second, time.Since(begin))
+		require.Equal(t, 4, l.tries)
 	})
 }
 

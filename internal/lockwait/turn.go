@@ -3,11 +3,16 @@ package lockwait
 import (
 	"context"
 	"errors"
+	"time"
 
 	"go.uber.org/zap"
 
 	"go.temper.dev/temper/internal/node"
 )
+
+// askEvery is how often the first of a queue tries although it has heard of no end, because the connection that hears of ends
+// may not have opened, or may have been lost. Ironic tries as often (node_locked_retry_interval).
+const askEvery = time.Second
 
 // Turn is one request, from its first try to its last.
 type Turn struct {
@@ -41,9 +46,11 @@ func (t *Turn) serve(ctx, within context.Context, held *node.HeldBriefly, try fu
 	ended, stop, err := q.Ends.HearEnds(within, p.node)
 	if err == nil {
 		defer stop()
-	} else if within.Err() == nil { // the request tries now and, if that is too early, when its time is over
-		q.Log.Warn("a request can't wait for the end of an operation", zap.String("node", p.node), zap.Error(err))
+	} else if within.Err() == nil {
+		q.Log.Warn("a request can't hear of the end of an operation, and asks for it", zap.String("node", p.node), zap.Error(err))
 	}
+	unheard := time.NewTicker(askEvery)
+	defer unheard.Stop()
 	for {
 		err := try(t)
 		again := briefly(err)
@@ -53,14 +60,14 @@ func (t *Turn) serve(ctx, within context.Context, held *node.HeldBriefly, try fu
 		held = again
 		select {
 		case <-ended:
+		case <-unheard.C:
 		case <-within.Done():
 			return t.end(ctx, held, try)
 		}
 	}
 }
 
-// end is what the request gets when its time is over. The first of a queue tries once more, because the connection that hears
-// of ends may have been lost.
+// end is what the request gets when its time is over. The first of a queue tries once more, which also has the refusal recorded.
 func (t *Turn) end(ctx context.Context, held *node.HeldBriefly, try func(*Turn) error) error {
 	t.over = true
 	switch {
