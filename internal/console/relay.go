@@ -184,8 +184,12 @@ func reason(served context.Context, cause error) string {
 	return cause.Error()
 }
 
-// pause waits until next, and drops what is typed meanwhile. It returns false if the client has left.
+// pause waits until next, and drops what is typed meanwhile; if next is past, it drops nothing. It returns false if the client has
+// left.
 func (v *visit) pause(ctx context.Context, next time.Time) bool {
+	if !time.Now().Before(next) {
+		return ctx.Err() == nil
+	}
 	timer := time.NewTimer(time.Until(next))
 	defer timer.Stop()
 	for {
@@ -218,6 +222,9 @@ func (r *Relay) connect(ctx context.Context, v *visit, console bmc.Console) erro
 				_, err = console.Write(keys)
 			}
 		}
+	}
+	if ctx.Err() != nil {
+		r.leave(v.Conn) // before the console closes, because the next client may be waiting for that
 	}
 	_ = console.Close()
 	if !ended {

@@ -89,6 +89,18 @@ func (s *server) opened() int {
 	return s.open
 }
 
+// line waits until the relay opens a console, and returns the server's end of it.
+func (s *server) line(t *testing.T) net.Conn {
+	t.Helper()
+	select {
+	case line := <-s.consoles:
+		return line
+	case <-time.After(20 * time.Second):
+		require.Fail(t, "no console was opened")
+		return nil
+	}
+}
+
 // client is a client of the relay.
 type client struct {
 	net.Conn
@@ -130,8 +142,9 @@ func send(t *testing.T, w io.Writer, text string) {
 	require.NoError(t, err)
 }
 
-func receive(t *testing.T, r io.Reader, text string) {
+func receive(t *testing.T, r net.Conn, text string) {
 	t.Helper()
+	require.NoError(t, r.SetReadDeadline(time.Now().Add(20*time.Second)))
 	buffer := make([]byte, len(text))
 	_, err := io.ReadFull(r, buffer)
 	require.NoError(t, err)
@@ -143,7 +156,7 @@ func TestOneClientAtATimeHasTheConsole(t *testing.T) {
 	require.Zero(t, s.opened(), "a console without a client is not open")
 	first := s.dial(t)
 	send(t, first, "typed before the console is open\r")
-	line := <-s.consoles
+	line := s.line(t)
 	receive(t, line, "typed before the console is open\r")
 	go func() { _, _ = io.WriteString(line, "login: ") }()
 	first.until("login: ")
@@ -156,7 +169,7 @@ func TestOneClientAtATimeHasTheConsole(t *testing.T) {
 	_, err := line.Read(make([]byte, 1))
 	require.Error(t, err, "the console is closed when its client leaves")
 	next := s.dial(t)
-	line = <-s.consoles
+	line = s.line(t)
 	send(t, next, "again\r")
 	receive(t, line, "again\r")
 }
@@ -174,7 +187,7 @@ func TestAConsoleThatCannotBeOpenedIsTriedAgain(t *testing.T) {
 	require.Contains(t, s.dial(t).rest(), "another client has this console")
 	c.until("no answer; next try in 2s")
 	send(t, c, "dropped")
-	line := <-s.consoles
+	line := s.line(t)
 	go func() { _, _ = io.WriteString(line, "login: ") }()
 	c.until("login: ")
 	require.NoError(t, line.Close())
@@ -200,7 +213,7 @@ func TestTheNextClientWaitsForThePauseOfTheOneBefore(t *testing.T) {
 		_, err = c.Read(make([]byte, 1))
 		return err != nil
 	}, 20*time.Second, time.Millisecond)
-	<-s.consoles
+	s.line(t)
 	require.Greater(t, time.Since(failed), console.FirstPause/2)
 }
 
@@ -215,7 +228,7 @@ func TestWhoDoesNotHoldTheConsoleAnyMoreSaysSo(t *testing.T) {
 		}
 	})
 	c := s.dial(t)
-	line := <-s.consoles
+	line := s.line(t)
 	send(t, c, "a")
 	receive(t, line, "a")
 	lost.Store(true)
