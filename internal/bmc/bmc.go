@@ -156,6 +156,14 @@ type Session struct {
 	DriveEjector
 	Subscriber
 	Accounts
+	BIOSControl
+	Volumes
+	FirmwareControl
+	TaskReader
+	Clock
+	BootModes
+	Indicators
+	MediaDrives
 	EventLog
 	HealthReader
 	EventSource
@@ -179,6 +187,15 @@ func TestsItself(progress string) bool {
 	switch progress {
 	case "PrimaryProcessorInitializationStarted", "SecondaryProcessorInitializationStarted", "BusInitializationStarted",
 		"MemoryInitializationStarted", "PCIResourceConfigStarted":
+		return true
+	}
+	return false
+}
+
+// HasTestedItself reports whether a server with this BootProgress has initialized its hardware.
+func HasTestedItself(progress string) bool {
+	switch progress {
+	case "SystemHardwareInitializationComplete", "SetupEntered", "OSBootStarted", "OSRunning":
 		return true
 	}
 	return false

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -60,11 +61,13 @@ func NameInsert(url string) string {
 }
 
 // once are the requests of which each one has an effect of its own: each restart that takes effect restarts the server, and each
-// subscription that is created is another one.
-var once = []string{NameRestart, NameNMI, NameBMC, NameRaw, NameSubscribe}
+// subscription and each volume that is created is another one.
+var once = []string{NameRestart, NameNMI, NameBMC, NameRaw, NameSubscribe, NameCreateVolume}
 
 // Repeatable reports whether a request may be sent although one of the same name may still take effect.
-func Repeatable(name string) bool { return !slices.Contains(once, name) }
+func Repeatable(name string) bool {
+	return !slices.Contains(once, name) && !strings.HasPrefix(name, nameUpdate)
+}
 
 type nameKey struct{}
 

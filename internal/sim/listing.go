@@ -40,6 +40,7 @@ type Server struct {
 	BootMode        string                 `json:"boot_override_mode"`
 	AgentCommands   []machine.AgentCommand `json:"agent_commands"`
 	AgentPhase      string                 `json:"agent_phase"` // "", inspecting, looking up, up, locked down, dead
+	Volumes         int                    `json:"volumes"`     // of its storage controller
 	machine.Counts
 	BadLogins int `json:"bad_logins"`
 	Sessions  int `json:"sessions"`
@@ -57,7 +58,7 @@ func (r *Rack) describe(s *machine.Server) Server {
 		RedfishUsername: s.Username, RedfishPassword: s.PasswordNow(), RedfishVerifyCA: true, MACs: s.MACs(),
 		Powered: power == machine.On || power == machine.PoweringOff, PowerState: power, PowerActions: s.PowerActions(),
 		BootEnabled: boot.Enabled, BootMode: boot.Mode, AgentCommands: s.AgentCommands(), AgentPhase: r.fleet.Phase(s.Name),
-		Counts: s.Counts(), BadLogins: s.BadLogins(), Sessions: len(s.Sessions()),
+		Volumes: len(s.Volumes()), Counts: s.Counts(), BadLogins: s.BadLogins(), Sessions: len(s.Sessions()),
 	}
 	if ssh := s.SSH.Load(); ssh != nil {
 		out.SSHAddress = *ssh

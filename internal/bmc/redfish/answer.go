@@ -10,8 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/stmcginnis/gofish/schemas"
-
 	"go.temper.dev/temper/internal/bmc"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/jsonvalue"
@@ -125,17 +123,15 @@ func (a *answer) retryAfter() (time.Duration, bool) {
 // taskError returns the error of a task that the BMC accepted and that has failed
 // already, nil for a task that still runs: no call waits for a task.
 func (a *answer) taskError() error {
-	var t task
-	if jsonvalue.Unmarshal(a.body, &t) != nil {
+	var l longTask
+	if jsonvalue.Unmarshal(a.body, &l) != nil {
 		return nil
 	}
-	switch t.TaskState.v {
-	case schemas.ExceptionTaskState, schemas.KilledTaskState, schemas.CancelledTaskState:
-	default:
+	t := l.task()
+	if t.State != bmc.TaskFailed {
 		return nil
 	}
-	return fault.New(fault.Refused, "the BMC's task ended as %s: %s (%s %s)",
-		t.TaskState.v, printable(t.Messages.texts(), maxMessage), a.method, a.path)
+	return fault.New(fault.Refused, "the BMC's task ended as %s: %s (%s %s)", t.Word, t.Messages, a.method, a.path)
 }
 
 // decode reads the body into a resource of this package. Properties of a wrong type are

@@ -89,7 +89,8 @@ func (d *Driver) Open(ctx context.Context, t bmc.Target) (bmc.Session, error) {
 		return bmc.Session{}, err
 	}
 	return bmc.Session{
-		DriveEjector: s, Subscriber: s, Accounts: s, EventLog: s,
+		DriveEjector: s, Subscriber: s, Accounts: s, Volumes: s, BootModes: s, Indicators: s, MediaDrives: s, EventLog: s,
+		BIOSControl: s, FirmwareControl: s, TaskReader: s, Clock: s,
 		PowerControl: s, Restarter: s, BootDevice: s, VirtualMedia: s, Inspector: s, Interrupter: s, HealthReader: s, EventSource: s, AnswerWithin: s.endpoint.within, BootProgress: s.bootProgress,
 		End: end,
 	}, nil

@@ -95,7 +95,8 @@ func stayOnBMC(req *http.Request, via []*http.Request) error {
 type request struct {
 	method  string
 	path    string
-	body    []byte // JSON, nil for none
+	body    []byte  // JSON, nil for none
+	upload  *upload // instead of body; nil = there is none
 	ifMatch string
 	changes bool        // it changes the server; reading and logging in do not
 	target  *bmc.Target // its guard is called right before the request is sent; nil = there is none
@@ -158,6 +159,9 @@ func (e *endpoint) send(ctx context.Context, r request, p login) (*answer, error
 		return nil, err
 	}
 	within := e.within()
+	if r.upload != nil {
+		within = pushTime
+	}
 	asked := bmc.Request{Name: bmc.AskedFor(ctx, r.method+" "+r.path), AnswerWithin: within}
 	if r.target != nil && r.target.Await != nil { // it may wait for longer than a request may take, and must not take a slot meanwhile
 		if err := r.target.Await(ctx, asked); err != nil {
@@ -186,8 +190,10 @@ func (e *endpoint) send(ctx context.Context, r request, p login) (*answer, error
 	begun := time.Now()
 	e.touch(begun)
 	a, err := e.exchange(inTime, r, p)
-	e.learn(err, time.Since(begun), within)
-	if err == nil {
+	if r.upload == nil {
+		e.learn(err, time.Since(begun), within)
+	}
+	if err == nil && r.upload == nil {
 		answered = time.Since(begun)
 	}
 	if err == nil && (a.err() != nil || a.status == http.StatusAccepted) {
@@ -251,22 +257,25 @@ func (e *endpoint) exchange(ctx context.Context, r request, p login) (*answer, e
 		ctx = dial.NotAfterDeadline(ctx)
 	}
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteHeaderField: func(string, []string) { sent.Store(true) }})
-	req, err := http.NewRequestWithContext(ctx, r.method, target.String(), bytes.NewReader(r.body))
+	req, err := r.httpRequest(ctx, target)
 	if err != nil {
-		return nil, fault.New(fault.Internal, "%s %s: %w", r.method, r.path, err)
+		return nil, err
 	}
 	req.Header.Set("Accept", "application/json")
 	req.Header.Set("OData-Version", "4.0")
 	req.Header.Set("User-Agent", "temper")
-	if r.body != nil {
-		req.Header.Set("Content-Type", "application/json")
-	}
 	if r.ifMatch != "" {
 		req.Header.Set("If-Match", r.ifMatch)
 	}
 	p.authenticate(req, e.info)
 
-	resp, err := e.client.Do(req)
+	client := e.client
+	if r.upload != nil {
+		var end func()
+		client, end = e.pusher()
+		defer end()
+	}
+	resp, err := client.Do(req)
 	if err != nil {
 		return nil, e.noAnswer(ctx, r, err, sent.Load())
 	}
@@ -295,6 +304,30 @@ func (e *endpoint) exchange(ctx context.Context, r request, p login) (*answer, e
 		return nil, malformedAnswer(r.path, "the answer is cut off after %d bytes", len(body))
 	}
 	return nil, e.noAnswer(ctx, r, err, true)
+}
+
+// httpRequest returns the request with its body.
+func (r request) httpRequest(ctx context.Context, target *url.URL) (*http.Request, error) {
+	body, kind, length := io.Reader(bytes.NewReader(r.body)), "", int64(len(r.body))
+	switch {
+	case r.upload != nil:
+		var err error
+		if body, err = r.upload.reader(); err != nil {
+			return nil, err
+		}
+		kind, length = r.upload.contentType, r.upload.size()
+	case r.body != nil:
+		kind = "application/json"
+	}
+	req, err := http.NewRequestWithContext(ctx, r.method, target.String(), body)
+	if err != nil {
+		return nil, fault.New(fault.Internal, "%s %s: %w", r.method, r.path, err)
+	}
+	req.ContentLength = length
+	if kind != "" {
+		req.Header.Set("Content-Type", kind)
+	}
+	return req, nil
 }
 
 // noAnswer returns the error of a request that got no answer: the caller cancelled it,

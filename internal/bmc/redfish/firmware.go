@@ -9,6 +9,11 @@ import (
 
 type updateService struct {
 	FirmwareInventory link
+	Push              looseString `json:"HttpPushUri"`
+	PushParts         looseString `json:"MultipartHttpPushUri"`
+	Actions           loose[struct {
+		Simple simpleUpdate `json:"#UpdateService.SimpleUpdate"`
+	}]
 }
 
 type software struct {

@@ -32,6 +32,8 @@ const (
 	maxElements = 256              // elements of a list within a resource
 	maxMembers  = 64               // members of a collection
 	maxParts    = 128              // members of a collection of small parts
+	maxSettings = 2048             // BIOS settings
+	maxTasks    = 4096             // tasks of a BMC
 	maxPages    = 32               // pages of a collection
 	maxRequests = 600              // requests of one call
 	maxBytes    = 32 << 20         // bytes of all answers to one call
@@ -96,19 +98,24 @@ type looseList[T any] []T
 
 // UnmarshalJSON never fails.
 func (l *looseList[T]) UnmarshalJSON(b []byte) error {
-	*l = nil
+	*l = listUpTo[T](b, maxElements)
+	return nil
+}
+
+// listUpTo returns at most the first most elements of a list in JSON, nil of anything else.
+func listUpTo[T any](b []byte, most int) (all []T) {
 	d := jsonvalue.NewDecoder(bytes.NewReader(b))
 	if open, err := d.Token(); err != nil || open != json.Delim('[') {
 		return nil
 	}
-	for len(*l) < maxElements && d.More() {
+	for len(all) < most && d.More() {
 		var v loose[T]
 		if d.Decode(&v) != nil {
 			break
 		}
-		*l = append(*l, v.v)
+		all = append(all, v.v)
 	}
-	return nil
+	return all
 }
 
 // link is the path of a link to another resource, "" if there is none.
@@ -128,15 +135,26 @@ type links []string
 
 // UnmarshalJSON never fails.
 func (l *links) UnmarshalJSON(b []byte) error {
-	var paths looseList[link]
-	_ = paths.UnmarshalJSON(b)
-	*l = nil
-	for _, path := range paths {
+	*l = linksUpTo(b, maxElements)
+	return nil
+}
+
+// manyLinks are the links of which at most maxTasks are read.
+type manyLinks []string
+
+// UnmarshalJSON never fails.
+func (l *manyLinks) UnmarshalJSON(b []byte) error {
+	*l = manyLinks(linksUpTo(b, maxTasks))
+	return nil
+}
+
+func linksUpTo(b []byte, most int) (paths links) {
+	for _, path := range listUpTo[link](b, most) {
 		if path != "" {
-			*l = append(*l, string(path))
+			paths = append(paths, string(path))
 		}
 	}
-	return nil
+	return paths
 }
 
 // linkOrLinks is a property that some BMCs have as a list of links, and others as a link to a collection.

@@ -2,7 +2,10 @@ package redfish
 
 import (
 	"bytes"
+	"errors"
+	"slices"
 	"strings"
+	"unicode"
 
 	"go.temper.dev/temper/internal/jsonvalue"
 )
@@ -126,4 +129,12 @@ func (a *answer) explanation() string {
 		text = own
 	}
 	return printable(firstNonBlank(text, firstNonBlank(own, string(p.Error.Code))), maxMessage)
+}
+
+// namedBy reports whether a refusal of the BMC names the property.
+func namedBy(err error, property string) bool {
+	var no *refusal
+	return errors.As(err, &no) && slices.ContainsFunc(strings.FieldsFunc(no.details, func(r rune) bool {
+		return !unicode.IsLetter(r)
+	}), func(word string) bool { return word == property })
 }

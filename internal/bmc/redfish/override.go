@@ -117,10 +117,15 @@ func (s *session) writeOverride(ctx context.Context, o override, want bmc.Boot) 
 	if err != nil {
 		return err
 	}
+	return s.patchOverride(ctx, o, short, full)
+}
+
+// patchOverride writes Boot of the system or, if the BMC refuses that, of its settings resource.
+func (s *session) patchOverride(ctx context.Context, o override, short, full schemas.Boot) error {
 	if o.quirks.fullBoot {
 		short = full
 	}
-	err = s.patchBoot(ctx, o.path, o.etag, short, full)
+	err := s.patchBoot(ctx, o.path, o.etag, short, full)
 	if o.settings == "" || !refused(err) {
 		return err
 	}

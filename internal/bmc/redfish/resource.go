@@ -86,6 +86,8 @@ type serviceRoot struct {
 	UpdateService  link
 	EventService   link
 	AccountService link
+	Registries     link
+	Tasks          link
 	Links          loose[struct{ Sessions link }]
 }
 
@@ -101,7 +103,7 @@ func (r serviceRoot) sessions() string {
 }
 
 type collection struct {
-	Members  links
+	Members  manyLinks
 	NextLink looseString `json:"Members@odata.nextLink"`
 }
 
@@ -158,6 +160,7 @@ type boot struct {
 	Mode    schemas.BootSourceOverrideMode               `json:"BootSourceOverrideMode"`
 	Enables looseList[schemas.BootSourceOverrideEnabled] `json:"BootSourceOverrideEnabled@Redfish.AllowableValues"`
 	Allowed looseList[schemas.BootSource]                `json:"BootSourceOverrideTarget@Redfish.AllowableValues"`
+	Modes   looseList[schemas.BootSourceOverrideMode]    `json:"BootSourceOverrideMode@Redfish.AllowableValues"`
 	Options link                                         `json:"BootOptions"`
 	URI     looseString                                  `json:"HttpBootUri"`
 }
@@ -191,10 +194,4 @@ type virtualMedia struct {
 		Insert schemas.ActionTarget `json:"#VirtualMedia.InsertMedia"`
 		Eject  schemas.ActionTarget `json:"#VirtualMedia.EjectMedia"`
 	}]
-}
-
-// task is the answer to a request that the BMC finishes later.
-type task struct {
-	TaskState loose[schemas.TaskState]
-	Messages  messages
 }

@@ -81,7 +81,8 @@ func (s *Server) post(extra time.Duration) {
 		s.Console.log("", "")
 		return
 	}
-	s.settings.apply()
+	s.applyPending()
+	s.firmware.apply()
 	if s.env.Computer != nil {
 		maps.Copy(s.settings.BIOS, s.env.Computer.Firmware().attributes())
 	}

@@ -37,6 +37,8 @@ type Journal struct {
 	lookups    atomic.Int64
 	heartbeats atomic.Int64
 	requests   atomic.Int64
+
+	volumesMade atomic.Int64
 }
 
 // Counts has the counters of a journal.
@@ -45,11 +47,12 @@ type Counts struct {
 	Lookups    int64 `json:"lookups"`     // sent by agents
 	Heartbeats int64 `json:"heartbeats"`  // sent by agents
 	Requests   int64 `json:"bmc_requests"`
+	Made       int64 `json:"volumes_made"`
 }
 
 // Counts returns the counters.
 func (j *Journal) Counts() Counts {
-	return Counts{j.agentBoots.Load(), j.lookups.Load(), j.heartbeats.Load(), j.requests.Load()}
+	return Counts{j.agentBoots.Load(), j.lookups.Load(), j.heartbeats.Load(), j.requests.Load(), j.volumesMade.Load()}
 }
 
 // CountLookup counts a lookup that the agent sends.

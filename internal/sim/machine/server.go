@@ -63,6 +63,8 @@ type Server struct {
 	bootNo        int  // how often an agent has booted
 	stop          context.CancelFunc
 	agents        sync.WaitGroup
+	halted        context.Context // ends with Halt
+	halt          context.CancelFunc
 	machineGone   chan struct{}   // closed when the last real machine that was started is gone
 	button        chan<- struct{} // of that machine
 	memory        *AgentMemory
@@ -70,6 +72,7 @@ type Server struct {
 	inserting     bool  // a download is under way
 	ejecting      Media // whose eject has begun (Make.SlowEject)
 	settings      Settings
+	firmware      firmware
 	volumes       []Volume
 	sessions      map[string]*Session
 	badLogin      int
@@ -78,6 +81,7 @@ type Server struct {
 	tasks         []*Task
 	nextID        int
 	bmcBackAt     time.Time // a restarted BMC does not answer before this time
+	clockAhead    time.Duration
 	lastPower     time.Time // when a change of power ended
 	postEnds      time.Time // the firmware's self-test lasts until this time
 	subscriptions []Subscription
@@ -99,8 +103,9 @@ func New(env *Env, i int, of Make) *Server {
 		maps.Copy(settings.BIOS, f.attributes())
 	}
 	of.Persona, of.CDTarget = cmp.Or(of.Persona, "generic"), cmp.Or(of.CDTarget, "Cd")
+	halted, halt := context.WithCancel(context.Background())
 	return &Server{
-		Hardware: h, env: env, index: i, make: of, power: Off, boot: boot, settings: settings, Console: Console{real: env.Computer != nil},
+		halted: halted, halt: halt, Hardware: h, env: env, index: i, make: of, power: Off, boot: boot, settings: settings, Console: Console{real: env.Computer != nil},
 		Disk: disk.New(filepath.Join(env.DataDir, "disks", h.Name+".raw"), h.Drives[0].Bytes),
 	}
 }
@@ -140,6 +145,10 @@ func (s *Server) Booting() Source {
 func (s *Server) RestartBMC() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.restartBMC()
+}
+
+func (s *Server) restartBMC() {
 	s.sessions, s.tasks = nil, nil
 	s.bmcBackAt = time.Now().Add(2 * s.env.PowerDelay)
 }
@@ -161,6 +170,7 @@ func (s *Server) BMCStarted() time.Time {
 // Halt stops what runs on the server and waits for it. The server's state does not change:
 // the process ends, not the server.
 func (s *Server) Halt() {
+	s.halt()
 	s.mu.Lock()
 	s.generation++
 	if s.stop != nil {

@@ -17,6 +17,7 @@ type State struct {
 	Memory   *AgentMemory `json:"memory,omitempty"`
 	Media    Media        `json:"media"`
 	Settings Settings     `json:"settings"`
+	Firmware firmware     `json:"firmware"`
 	Volumes  []Volume     `json:"volumes,omitempty"`
 	NextID   int          `json:"next_id"`
 	BadLogin int          `json:"bad_login"`
@@ -35,7 +36,7 @@ func (s *Server) State() State {
 	defer s.mu.Unlock()
 	return State{
 		Power: s.power, Boot: s.boot, Booting: s.booting, Booted: s.booted, BootNo: s.bootNo, Memory: s.memory,
-		Media: s.media, Settings: s.settings.clone(), Volumes: append([]Volume(nil), s.volumes...),
+		Media: s.media, Settings: s.settings.clone(), Firmware: s.firmware.clone(), Volumes: append([]Volume(nil), s.volumes...),
 		NextID: s.nextID, BadLogin: s.badLogin, Disk: onDisk, Accounts: slices.Clone(s.accounts),
 		Counts: s.Counts(), Powers: powers, Commands: commands,
 	}
@@ -56,6 +57,7 @@ func (s *Server) Restore(st State) {
 	defer s.mu.Unlock()
 	s.power, s.boot, s.booted, s.bootNo, s.memory = st.Power, st.Boot, st.Booted, st.BootNo, st.Memory
 	s.media, s.volumes, s.nextID, s.badLogin, s.accounts = st.Media, st.Volumes, st.NextID, st.BadLogin, st.Accounts
+	s.firmware = st.Firmware
 	if st.Settings.BIOS != nil {
 		s.settings = st.Settings
 	}

@@ -24,7 +24,7 @@ const maxTasks = 32
 // TasksEnabled reports whether actions run as tasks.
 func (s *Server) TasksEnabled() bool { return s.env.TaskDelay > 0 }
 
-// StartTask calls do in the background. The task runs at least for the task delay.
+// StartTask calls do in the background. The task runs at least for the task delay, or until the server is halted.
 func (s *Server) StartTask(name string, do func() error) Task {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -38,7 +38,11 @@ func (s *Server) StartTask(name string, do func() error) Task {
 	s.tasks = append(s.tasks, t)
 	s.agents.Go(func() {
 		err := do()
-		time.Sleep(time.Until(t.Started.Add(s.env.TaskDelay)))
+		select {
+		case <-time.After(time.Until(t.Started.Add(s.env.TaskDelay))):
+		case <-s.halted.Done():
+			return
+		}
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		t.Ended, t.Err = time.Now(), err

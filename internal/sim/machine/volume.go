@@ -1,7 +1,9 @@
 package machine
 
 import (
+	"cmp"
 	"errors"
+	"maps"
 	"slices"
 	"strconv"
 )
@@ -10,7 +12,7 @@ import (
 type Volume struct {
 	ID     string `json:"id"`
 	Name   string `json:"name"`
-	RAID   string `json:"raid"` // RAID0, RAID1
+	RAID   string `json:"raid"` // one of RAIDTypes
 	Bytes  int64  `json:"bytes"`
 	Drives []int  `json:"drives"` // indices of Hardware.Drives
 }
@@ -25,13 +27,28 @@ func (s *Server) Volumes() []Volume {
 	return slices.Clone(s.volumes)
 }
 
-// CreateVolume creates a volume from whole drives, which no other volume may use.
-func (s *Server) CreateVolume(name, raid string, drives []int) (Volume, error) {
+// raidLevels has, for each RAID level, how many drives it needs and how many of n hold no data.
+var raidLevels = map[string]struct {
+	need int
+	lost func(n int) int
+}{
+	"RAID0":  {1, func(int) int { return 0 }},
+	"RAID1":  {2, func(n int) int { return n - 1 }},
+	"RAID5":  {3, func(int) int { return 1 }},
+	"RAID6":  {4, func(int) int { return 2 }},
+	"RAID10": {4, func(n int) int { return n / 2 }},
+}
+
+// RAIDTypes are the RAID levels of which the controller makes volumes.
+var RAIDTypes = slices.Sorted(maps.Keys(raidLevels))
+
+// CreateVolume creates a volume from drives, which no other volume may use. It has that many bytes; 0 = as many as there are.
+func (s *Server) CreateVolume(name, raid string, bytes int64, drives []int) (Volume, error) {
 	defer s.changed()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	need := map[string]int{"RAID0": 1, "RAID1": 2}[raid]
-	if need == 0 || len(drives) < need {
+	level, known := raidLevels[raid]
+	if !known || len(drives) < level.need {
 		return Volume{}, ErrVolume
 	}
 	for n, d := range drives {
@@ -44,12 +61,14 @@ func (s *Server) CreateVolume(name, raid string, drives []int) (Volume, error) {
 			}
 		}
 	}
-	s.nextID++
-	v := Volume{ID: strconv.Itoa(s.nextID), Name: name, RAID: raid, Bytes: s.Drives[drives[0]].Bytes, Drives: drives}
-	if raid == "RAID0" {
-		v.Bytes *= int64(len(drives))
+	most := s.Drives[drives[0]].Bytes * int64(len(drives)-level.lost(len(drives)))
+	if bytes > most {
+		return Volume{}, ErrVolume
 	}
+	s.nextID++
+	v := Volume{ID: strconv.Itoa(s.nextID), Name: cmp.Or(name, "Volume "+strconv.Itoa(s.nextID)), RAID: raid, Bytes: cmp.Or(bytes, most), Drives: drives}
 	s.volumes = append(s.volumes, v)
+	s.volumesMade.Add(1)
 	return v, nil
 }
 

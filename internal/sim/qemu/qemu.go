@@ -196,7 +196,7 @@ func (m *Machines) arguments(s *machine.Server, from machine.Source) ([]string, 
 	} else {
 		// The guest calls the host as 10.0.2.2, and the host calls the agent at callback.
 		args = append(args, "-netdev", "user,id=net,hostfwd=tcp:"+callback+"-:9999,hostfwd=tcp:"+ssh+"-:22"+m.bootFile(from),
-			"-fw_cfg", "name=opt/dev.temper/parameters,string=temper-advertise="+callback)
+			"-fw_cfg", "name=opt/dev.temper/parameters,string=ipa-lldp-timeout=0 temper-advertise="+callback) // no switch is at the other end of its network
 	}
 	if medium := s.MediaFile(); medium != "" {
 		args = append(args, "-drive", "if=none,id=cd,media=cdrom,readonly=on,file="+medium, "-device", fmt.Sprintf("ide-cd,drive=cd,bootindex=%d", 2*order(from == machine.CD)))

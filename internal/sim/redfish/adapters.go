@@ -29,6 +29,7 @@ func adapterRoutes() map[string]resource {
 				"@odata.type": "#NetworkAdapter.v1_10_0.NetworkAdapter", "@odata.id": adapter, "Id": "1", "Name": "Network Adapter 1",
 				"Manufacturer": c.s.Manufacturer, "Model": "SIM-NIC-2", "SerialNumber": "NIC" + c.s.Serial,
 				"NetworkDeviceFunctions": ref(functions), "Ports": ref(ports), "Status": enabled,
+				"Controllers": []any{m{"FirmwarePackageVersion": c.s.FirmwareVersion("NIC")}},
 			}, nil
 		}},
 		functions: {get: func(c *call) (m, error) {

@@ -44,14 +44,14 @@ func dellInventory(r map[string]resource) {
 	const now, before = firmware + "/Installed-159-", firmware + "/Previous-159-"
 	r[firmware] = r[firmware].edited(func(c *call, body m) {
 		members := append([]any{}, body["Members"].([]any)...)
-		members = append(members, refs(now+c.s.BIOSVersion, before+"1.0.0")...)
+		members = append(members, refs(now+c.s.FirmwareVersion("BIOS"), before+"1.0.0")...)
 		body["Members"], body["Members@odata.count"] = members[1:], len(members)-1 // the BIOS has Dell's id
 	})
 	real := r[firmware+"/{id}"]
 	r[firmware+"/{id}"] = resource{get: func(c *call) (m, error) {
 		switch id := firmware + "/" + c.PathValue("id"); id {
-		case now + c.s.BIOSVersion:
-			return installed(c, "BIOS", c.s.BIOSVersion), nil
+		case now + c.s.FirmwareVersion("BIOS"):
+			return installed(c, "BIOS", c.s.FirmwareVersion("BIOS")), nil
 		case before + "1.0.0":
 			return installed(c, "BIOS", "1.0.0"), nil
 		}

@@ -139,6 +139,8 @@ func (p *Persona) mux() *http.ServeMux {
 		mux.Handle(path, r)
 	}
 	mux.HandleFunc("GET "+monitors+"/{id}", monitor)
+	mux.HandleFunc("POST "+pushFirmware, push)
+	mux.HandleFunc("POST "+pushMultipart, pushParts)
 	mux.HandleFunc("GET "+root+"/$metadata", metadata)
 	return mux
 }

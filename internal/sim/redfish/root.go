@@ -40,7 +40,7 @@ func getRoot(c *call) (m, error) {
 		"Systems": ref(root + "/Systems"), "Managers": ref(managers), "Chassis": ref(root + "/Chassis"),
 		"Tasks": ref(root + "/TaskService"), "SessionService": ref(root + "/SessionService"),
 		"AccountService": ref(root + "/AccountService"), "UpdateService": ref(root + "/UpdateService"),
-		"Links": m{"Sessions": ref(sessions)},
+		"Registries": ref(registries), "Links": m{"Sessions": ref(sessions)},
 	}, nil
 }
 

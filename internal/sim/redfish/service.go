@@ -157,6 +157,7 @@ type resource struct {
 	patch  func(*call, m) error
 	post   func(*call, m) (reply, error)
 	delete func(*call) error
+	remove func(*call) (reply, error) // a delete that may be a task
 }
 
 // ServeHTTP does what is common to all resources: methods, bodies, ETags, errors.
@@ -177,6 +178,8 @@ func (res resource) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	case r.Method == http.MethodDelete && res.delete != nil:
 		err = res.delete(c)
+	case r.Method == http.MethodDelete && res.remove != nil:
+		rep, err = res.remove(c)
 	default:
 		w.Header().Set("Allow", res.allow())
 		err = problem(http.StatusMethodNotAllowed, "OperationNotAllowed")
@@ -242,7 +245,7 @@ func (res resource) allow() string {
 	if res.post != nil {
 		out = append(out, http.MethodPost)
 	}
-	if res.delete != nil {
+	if res.delete != nil || res.remove != nil {
 		out = append(out, http.MethodDelete)
 	}
 	return strings.Join(out, ", ")

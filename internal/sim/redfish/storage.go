@@ -1,10 +1,12 @@
 package redfish
 
 import (
+	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
 
+	"go.temper.dev/temper/internal/sim/faults"
 	"go.temper.dev/temper/internal/sim/machine"
 )
 
@@ -16,9 +18,9 @@ func storageRoutes() map[string]resource {
 			return collection(system+"/Storage", "Storage", "Storage Collection", controller), nil
 		}},
 		controller:                   {get: getStorage},
-		controller + "/Drives/{n}":   {get: getDrive},
+		controller + "/Drives/{n}":   {get: getDrive, patch: patchDrive},
 		controller + "/Volumes":      {get: getVolumes, post: postVolume},
-		controller + "/Volumes/{id}": {get: getVolume, delete: deleteVolume},
+		controller + "/Volumes/{id}": {get: getVolume, remove: deleteVolume},
 	}
 }
 
@@ -39,7 +41,7 @@ func getStorage(c *call) (m, error) {
 		"@odata.type": "#Storage.v1_15_1.Storage", "@odata.id": controller, "Id": "1", "Name": "Storage Controller",
 		"StorageControllers": []any{m{
 			"@odata.id": controller + "#/StorageControllers/0", "MemberId": "0", "Name": "Storage Controller",
-			"Manufacturer": c.s.Manufacturer, "SpeedGbps": 12, "SupportedRAIDTypes": []string{"RAID0", "RAID1"}, "Status": enabled,
+			"Manufacturer": c.s.Manufacturer, "SpeedGbps": 12, "SupportedRAIDTypes": machine.RAIDTypes, "Status": enabled,
 		}},
 		"Drives": driveRefs(all), "Drives@odata.count": len(all), "Volumes": ref(controller + "/Volumes"), "Status": enabled,
 	}, nil
@@ -59,8 +61,27 @@ func getDrive(c *call) (m, error) {
 		"@odata.type": "#Drive.v1_18_0.Drive", "@odata.id": c.URL.Path, "Id": strconv.Itoa(i + 1), "Name": "Drive " + strconv.Itoa(i+1),
 		"MediaType": "SSD", "Protocol": protocol, "CapacityBytes": d.Bytes, "Model": d.Model, "SerialNumber": d.Serial, "Revision": d.Firmware,
 		"Manufacturer": c.s.Manufacturer, "BlockSizeBytes": 512, "Identifiers": []any{m{"DurableName": naa(d.WWN), "DurableNameFormat": "NAA"}},
-		"Status": enabled,
+		"LocationIndicatorActive": c.s.Settings().Lights[i], "Status": enabled,
 	}, nil
+}
+
+// patchDrive switches the light of a drive.
+func patchDrive(c *call, body m) error {
+	i, err := nth(c, len(c.s.Drives))
+	if err != nil {
+		return err
+	}
+	for k, v := range body {
+		on, ok := v.(bool)
+		switch {
+		case k != "LocationIndicatorActive":
+			return unwritable(c, getDrive, k)
+		case !ok:
+			return problem(http.StatusBadRequest, "PropertyValueTypeError", fmt.Sprint(v), k)
+		}
+		c.s.SetLight(i, on)
+	}
+	return nil
 }
 
 // naa returns a World Wide Name in the DurableName format NAA: hexadecimal digits
@@ -72,7 +93,9 @@ func getVolumes(c *call) (m, error) {
 	for _, v := range c.s.Volumes() {
 		members = append(members, controller+"/Volumes/"+v.ID)
 	}
-	return collection(controller+"/Volumes", "Volume", "Volumes", members...), nil
+	all := collection(controller+"/Volumes", "Volume", "Volumes", members...)
+	all["@Redfish.OperationApplyTimeSupport"] = m{"@odata.type": "#Settings.v1_3_5.OperationApplyTimeSupport", "SupportedValues": []string{"Immediate"}}
+	return all, nil
 }
 
 func getVolume(c *call) (m, error) {
@@ -100,22 +123,44 @@ func postVolume(c *call, body m) (reply, error) {
 	for _, d := range drives {
 		o, _ := d.(m)
 		path, _ := o["@odata.id"].(string)
-		n, err := strconv.Atoi(strings.TrimPrefix(path, controller+"/Drives/"))
+		n, err := strconv.Atoi(strings.TrimPrefix(strings.TrimSuffix(c.p.canonical(path), "/"), controller+"/Drives/"))
 		if err != nil {
 			return reply{}, problem(http.StatusBadRequest, "PropertyValueNotInList", path, "Links/Drives")
 		}
 		indices = append(indices, n-1)
 	}
-	v, err := c.s.CreateVolume(name, raid, indices)
+	bytes, _ := body["CapacityBytes"].(float64)
+	create := func() (machine.Volume, error) {
+		if _, failed := c.s.Faults.Trigger(faults.FailedVolume, faults.Event{}); failed {
+			return machine.Volume{}, problem(http.StatusInternalServerError, "GeneralError").saying("The volume could not be initialized.")
+		}
+		v, err := c.s.CreateVolume(name, raid, int64(bytes), indices)
+		if err != nil {
+			err = problem(http.StatusBadRequest, "PropertyValueNotInList", raid, "RAIDType")
+		}
+		return v, err
+	}
+	if _, refused := c.s.Faults.Trigger(faults.RefusedVolume, faults.Event{}); refused {
+		return reply{}, problem(http.StatusBadRequest, "GeneralError").saying("The controller is in a mode without RAID.")
+	}
+	if c.s.TasksEnabled() {
+		return accepted(c.s.StartTask("Create a volume", func() error { _, err := create(); return err })), nil
+	}
+	v, err := create()
 	if err != nil {
-		return reply{}, problem(http.StatusBadRequest, "PropertyValueNotInList", raid, "RAIDType")
+		return reply{}, err
 	}
 	return reply{status: http.StatusCreated, location: controller + "/Volumes/" + v.ID, body: volume(v)}, nil
 }
 
-func deleteVolume(c *call) error {
-	if !c.s.DeleteVolume(c.PathValue("id")) {
-		return missing(c)
+func deleteVolume(c *call) (reply, error) {
+	if _, err := getVolume(c); err != nil {
+		return reply{}, err
 	}
-	return nil
+	id := c.PathValue("id")
+	if c.s.TasksEnabled() {
+		return accepted(c.s.StartTask("Delete a volume", func() error { c.s.DeleteVolume(id); return nil })), nil
+	}
+	c.s.DeleteVolume(id)
+	return reply{}, nil
 }

@@ -30,7 +30,7 @@ func getSystem(c *call) (m, error) {
 	return m{
 		"@odata.type": "#ComputerSystem.v1_20_1.ComputerSystem", "@odata.id": system, "Id": "1", "Name": s.Name,
 		"SystemType": "Physical", "Manufacturer": s.Manufacturer, "Model": s.Model, "SerialNumber": s.Serial,
-		"SKU": s.Model, "PartNumber": s.PartNumber, "AssetTag": s.AssetTag, "UUID": s.UUID, "BiosVersion": s.BIOSVersion, "HostName": "",
+		"SKU": s.Model, "PartNumber": s.PartNumber, "AssetTag": s.AssetTag, "UUID": s.UUID, "BiosVersion": s.FirmwareVersion("BIOS"), "HostName": "",
 		"PowerState": power, "IndicatorLED": s.Settings().LED, "Status": m{"State": state, "Health": "OK", "HealthRollup": "OK"},
 		"BootProgress": m{"LastState": progress(s, power)}, "Boot": bootWithOptions(c),
 		"ProcessorSummary": m{
