@@ -17,6 +17,7 @@ var words = []struct {
 	{"unable to verify image", fault.ImageInvalid},
 	{"no space left on device", fault.DiskTooSmall},
 	{"not enough space", fault.DiskTooSmall},
+	{"blockdeviceeraseerror", fault.DiskNotErased},
 	{"too small for", fault.DiskTooSmall},
 	{"no suitable device was found", fault.NoDiskFits},
 	{"error finding the disk or partition device", fault.NoDiskFits},

@@ -17,8 +17,10 @@ type Erasure struct {
 	Serial  Text   `json:"serial"` // "" = the kernel does not know it
 	Method  string `json:"method"`
 	Bytes   Number `json:"bytes"`
-	Seconds Number `json:"seconds"` // how long it took
-	Samples Number `json:"samples"` // at how many places was read what the disk has now; 0 = it was not verified
+	Began   Number `json:"began,omitempty"` // when, in seconds since 1970 by the clock of the agent's machine; 0 = it did not say
+	Seconds Number `json:"seconds"`         // how long it took
+	Samples Number `json:"samples"`         // at how many places was read what the disk has now; 0 = it was not verified
+	Why     Text   `json:"why,omitempty"`   // why the disk did not erase itself, where it should have
 }
 
 // Words describes the evidence for people, in one clause.
@@ -31,7 +33,14 @@ func (e Erasure) Words() string {
 	if e.Samples > 0 {
 		verified = fmt.Sprintf("verified at %d places", int64(e.Samples))
 	}
-	return fmt.Sprintf("%s was %s: %s in %s, %s", disk, OneLine(e.Method), text.Size(float64(e.Bytes)), text.Duration(time.Duration(e.Seconds)*time.Second), verified)
+	words := fmt.Sprintf("%s was %s: %s in %s, %s", disk, OneLine(e.Method), text.Size(float64(e.Bytes)), text.Duration(time.Duration(e.Seconds)*time.Second), verified)
+	if e.Began > 0 {
+		words += ", begun " + text.Moment(time.Unix(int64(e.Began), 0))
+	}
+	if e.Why != "" {
+		words += "; it did not erase itself: " + OneLine(string(e.Why))
+	}
+	return words
 }
 
 // Erasures returns the evidence in the result of a step, as far as there is some.

@@ -68,6 +68,16 @@ type Disk struct {
 	PhysicalSectors    Number `json:"physical_sectors,omitempty"`
 }
 
+// PCIDevice is a device in the list pci_devices, which is beside the inventory (ironic-python-agent, inspector.py). Its numbers are
+// hexadecimal digits.
+type PCIDevice struct {
+	Vendor   Text `json:"vendor_id"`
+	Product  Text `json:"product_id"`
+	Class    Text `json:"class"`
+	Revision Text `json:"revision"`
+	Bus      Text `json:"bus"` // "0000:17:00.0"
+}
+
 // BootInfo is how the ramdisk was booted.
 type BootInfo struct {
 	Mode         Text `json:"current_boot_mode"` // "uefi" or "bios"

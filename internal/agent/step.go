@@ -95,9 +95,11 @@ type BootloaderParams struct {
 	TargetBootMode Text `json:"target_boot_mode"`
 }
 
-// ImageInfo describes the image that the agent downloads, verifies and writes. A whole-disk
-// image needs no other fields. With image_type "partition" the agent would first partition the
-// disk.
+// PartitionImage is the image_type of an image of a file system. The agent partitions the disk for it.
+const PartitionImage = "partition"
+
+// ImageInfo describes the image that the agent downloads, verifies and writes. With image_type "partition" it has a Disk, too; a
+// whole-disk image needs no other fields.
 type ImageInfo struct {
 	ID              string   `json:"id"`   // the last part of image_source
 	URLs            []string `json:"urls"` // one
@@ -116,4 +118,18 @@ type ImageInfo struct {
 	// Authorization is the base64 of the Authorization header for the image server.
 	Authorization string `json:"image_request_authorization,omitempty"`
 	ConfigDrive   Text   `json:"configdrive,omitempty"`
+	PartitionLayout
+}
+
+// PartitionLayout says how the agent partitions the disk for an image of a file system (Ironic drivers/modules/agent.py,
+// PARTITION_IMAGE_LABELS).
+type PartitionLayout struct {
+	RootMB            Number `json:"root_mb,omitempty"`
+	SwapMB            Number `json:"swap_mb,omitempty"`
+	EphemeralMB       Number `json:"ephemeral_mb,omitempty"`
+	EphemeralFormat   Text   `json:"ephemeral_format,omitempty"`
+	PreserveEphemeral bool   `json:"preserve_ephemeral,omitempty"`
+	DeployBootMode    Text   `json:"deploy_boot_mode,omitempty"` // uefi or bios
+	BootOption        Text   `json:"boot_option,omitempty"`      // local
+	DiskLabel         Text   `json:"disk_label,omitempty"`       // gpt or msdos
 }

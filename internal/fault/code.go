@@ -24,6 +24,8 @@ type CodeRow struct {
 	// Cause marks what an operation may have failed of: a value of its field cause. The
 	// others are only refusals of requests.
 	Cause bool
+	// Holds marks a cause with which the operation waits for a person's decision, whatever its on_failure is.
+	Holds bool
 	// Reach marks a cause for which no request reaches the BMC at all, whatever the request is.
 	Reach bool
 }

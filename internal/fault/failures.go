@@ -18,6 +18,14 @@ const (
 	BMCPasswordRefused   Code = "bmc_password_refused"
 	SubscriptionNotFound Code = "subscription_not_found"
 	VirtualMediaRefused  Code = "virtual_media_refused"
+	BIOSSettingRefused   Code = "bios_setting_refused"
+	BIOSSettingIgnored   Code = "bios_setting_ignored"
+	RAIDRefused          Code = "raid_refused"
+	FirmwareRefused      Code = "firmware_refused"
+	FirmwareFailed       Code = "firmware_update_failed"
+	FirmwareUnchanged    Code = "firmware_unchanged"
+	BootModeRefused      Code = "boot_mode_refused"
+	IndicatorRefused     Code = "indicator_refused"
 
 	MediumNotRead      Code = "medium_not_read"
 	NetworkNotAsked    Code = "network_boot_not_asked"
@@ -40,6 +48,7 @@ const (
 	ImageNotTrusted    Code = "image_certificate_not_trusted"
 	ImageFormatWrong   Code = "image_format_wrong"
 	ImageWriteFailed   Code = "image_write_failed"
+	DiskNotErased      Code = "disk_not_erased"
 	DiskTooSmall       Code = "disk_too_small"
 	NoDiskFits         Code = "no_disk_fits"
 	ConfigDriveInvalid Code = "config_drive_invalid"
@@ -116,6 +125,26 @@ var ofFailures = []CodeRow{
 		Advise: "Replace or mend the parts that are wrong. If unhealthy_nodes is withheld, the node is offered again when the BMC says something better.",
 	},
 	{
+		Code: BIOSSettingRefused, Kind: Refused, Cause: true, Meaning: "The BMC refuses a BIOS setting. The error names it.",
+		Advise: "Compare the name and the value with the list of the node's BIOS settings, which has the values that the BMC allows. Some settings need another one first.", Then: thenRetry,
+	},
+	{
+		Code: BIOSSettingIgnored, Kind: Refused, Cause: true, Meaning: "The BMC has accepted a BIOS setting, and after the boot it has another value.",
+		Advise: "Look at the BMC's log and at the server's console. Often the setting depends on another one, or the server ended its boot before it applied it.", Then: thenRetry,
+	},
+	{
+		Code: FirmwareRefused, Kind: Refused, Cause: true, Meaning: "The BMC refuses an update of firmware. The error has its words.",
+		Advise: "Look whether the BMC can fetch the URL, and whether its licence and its user's rights allow updates.", Then: thenRetry,
+	},
+	{
+		Code: FirmwareFailed, Kind: Refused, Cause: true, Meaning: "The BMC's task for an update of firmware has failed, or has not ended in time.",
+		Advise: "The error has the BMC's words. Often the image is for another machine, or needs another version first.", Then: thenRetry,
+	},
+	{
+		Code: FirmwareUnchanged, Kind: Refused, Cause: true, Holds: true, Meaning: "The BMC has accepted an update of firmware, and the version is the same as before.",
+		Advise: "The image may have the installed version, or the server may need a moment without power. A retry looks at the version first, then sends the update again.",
+	},
+	{
 		Code: BMCPasswordRefused, Kind: Refused, Cause: true, Meaning: "The BMC does not take the new password that Temper has made for its account.",
 		Advise: "The error has the BMC's words. Temper keeps the password that the BMC takes; docs/secrets.md says which passwords it makes.", Then: thenRetry,
 		Fields: []string{"driver_info/redfish_password"},
@@ -133,6 +162,18 @@ var ofFailures = []CodeRow{
 		Code: VirtualMediaRefused, Kind: Refused, Cause: true, Meaning: "The BMC does not take the virtual medium.",
 		Advise: "Check that the BMC reaches the URL of the boot ISO, and that its virtual media are licensed and enabled. Eject a medium of somebody else.", Then: thenRetry,
 		Fields: []string{"driver_info/deploy_iso"},
+	},
+	{
+		Code: BootModeRefused, Kind: Refused, Cause: true, Meaning: "The BMC does not take the boot mode, or the state of Secure Boot.",
+		Advise: "Check which boot modes the server has; an iLO changes its mode only as the BIOS setting BootMode. Secure Boot needs the boot mode uefi.", Then: thenRetry,
+	},
+	{
+		Code: IndicatorRefused, Kind: Invalid, Cause: true, Meaning: "The server has no such light, or the BMC does not switch it.",
+		Advise: "List the lights of the node and their states (GET /v1/nodes/N/management/indicators).",
+	},
+	{
+		Code: RAIDRefused, Kind: Refused, Cause: true, Meaning: "The BMC did not make or delete a volume as it was asked.",
+		Advise: "Compare target_raid_config with the drives and RAID levels that the controller has. Many controllers work only while the server is on, and need a mode with RAID.", Then: thenRetry,
 	},
 
 	{
@@ -225,6 +266,10 @@ var ofFailures = []CodeRow{
 		Code: ImageWriteFailed, Can: []Do{ShowLogs}, Kind: Refused, Cause: true, Meaning: "The agent could not write the image to the disk.",
 		Advise: "Look at the disk and the hardware log: a disk that fails on writing has to be replaced.", Then: thenRetry,
 		Fields: []string{"properties/root_device"},
+	},
+	{
+		Code: DiskNotErased, Can: []Do{ShowLogs}, Kind: Refused, Cause: true, Meaning: "The agent could not erase a disk.",
+		Advise: "The error names the disk and the reason. Thaw, unlock or replace the disk, or set continue_if_disk_secure_erase_fails of the conductors to have it overwritten.", Then: thenRetry,
 	},
 	{
 		Code: DiskTooSmall, Can: []Do{SetImage, ShowInventory, SetRootDevice}, Kind: Refused, Cause: true, Meaning: "The image does not fit on the disk, or not into the ramdisk's memory.",

@@ -31,7 +31,7 @@ type Policy struct {
 	Reach dial.Reach
 }
 
-// Info describes a whole-disk image and how it is verified.
+// Info describes an image and how it is verified.
 type Info struct {
 	NodeUUID string // for the agent
 	Source   string // URL: http, https, or of one of the schemes that only Temper fetches; or the id of an image of Glance
@@ -50,6 +50,10 @@ type Info struct {
 
 	// Size is how many bytes the image needs on a disk; 0 = not known. Detect learns it.
 	Size int64
+
+	// Partition says that the image is a file system, for which the agent partitions the disk.
+	Partition           bool
+	SwapMB, EphemeralGB int64 // of such an image; 0 = there is none
 
 	RootGB  int64             // 0 = not given
 	Proxies map[string]string // by scheme
@@ -101,7 +105,32 @@ func Parse(nodeUUID string, instance, driver map[string]any, p Policy) (Info, er
 	if err := i.chooseChecksum(checksum, algo, value, p); err != nil {
 		return Info{}, err
 	}
+	if err := i.checkPartitions(instance); err != nil {
+		return Info{}, err
+	}
 	return i, i.takeProxies(driver)
+}
+
+// checkPartitions checks what an image of a partition needs (Ironic deploy_utils.py, parse_instance_info). Such an image boots from its
+// disk: a kernel and a ramdisk of instance_info, which only network boot needs, are not used.
+func (i *Info) checkPartitions(instance map[string]any) error {
+	if !i.Partition {
+		return nil
+	}
+	f := fields{of: "instance_info", values: instance}
+	i.SwapMB, i.EphemeralGB = f.optionalSize("swap_mb"), f.optionalSize("ephemeral_gb")
+	format, preserve := f.text("ephemeral_format"), instance["preserve_ephemeral"]
+	switch {
+	case f.err != nil:
+		return f.err
+	case i.RootGB == 0:
+		return i.invalid("an image of a partition needs root_gb in instance_info, the size of the root partition")
+	case i.EphemeralGB > 0 && format != "" && format != "ext4":
+		return i.invalid("ephemeral_format %q is not supported, use ext4", format)
+	case preserve != nil && preserve != false && preserve != "" && preserve != "false" && preserve != "False":
+		return i.invalid("preserve_ephemeral is not supported: every deploy makes the ephemeral partition anew")
+	}
+	return nil
 }
 
 var formats = []string{"", agent.FormatRaw, agent.FormatQCOW2}
@@ -110,11 +139,10 @@ func (i *Info) checkKind(kind, kernel, ramdisk string) error {
 	switch {
 	case kind != "" && kind != "whole-disk" && kind != "partition":
 		return i.invalid("Invalid image_type %q, valid are whole-disk, partition", kind)
-	case kind == "partition", kind == "" && kernel != "" && ramdisk != "":
-		return i.invalid("instance_info names a partition image, but only whole-disk images can be deployed")
 	case !slices.Contains(formats, i.Format):
 		return i.invalid("image_disk_format %q is not supported, use raw, gpt or qcow2", i.Format)
 	}
+	i.Partition = kind == agent.PartitionImage || kind == "" && kernel != "" && ramdisk != ""
 	return nil
 }
 
@@ -157,6 +185,13 @@ func (i Info) ForAgent() agent.ImageInfo {
 		out.HashAlgo, out.HashValue = i.Algo, i.Checksum
 	} else {
 		out.Checksum = i.Checksum
+	}
+	if i.Partition {
+		out.ImageType = agent.PartitionImage
+		out.PartitionLayout = agent.PartitionLayout{
+			RootMB: agent.Number(i.RootGB << 10), SwapMB: agent.Number(i.SwapMB), EphemeralMB: agent.Number(i.EphemeralGB << 10), EphemeralFormat: "ext4",
+			DeployBootMode: "uefi", BootOption: "local", DiskLabel: "gpt",
+		}
 	}
 	if i.Authorization != "" {
 		out.Authorization = base64.StdEncoding.EncodeToString([]byte(i.Authorization))
@@ -205,6 +240,14 @@ func (f *fields) size(name string) int64 {
 		return 0
 	}
 	return n
+}
+
+// optionalSize is size for a field that may be 0.
+func (f *fields) optionalSize(name string) int64 {
+	if n, ok := jsonvalue.IntOrText(f.values[name]); ok && n == 0 {
+		return 0
+	}
+	return f.size(name)
 }
 
 func (f *fields) wrong(name, want string) {

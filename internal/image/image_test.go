@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"go.temper.dev/temper/internal/agent"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/image"
 )
@@ -106,8 +107,11 @@ func TestImagesThatAreRefused(t *testing.T) {
 		"no file":                     {with("image_source", "http://192.0.2.1/"), nil, image.Policy{}, "it names no file"},
 		"a number as image":           {with("image_source", 5.0), nil, image.Policy{}, "image_source in instance_info must be a string"},
 		"another format":              {with("image_disk_format", "vmdk"), nil, image.Policy{}, `"vmdk"`},
-		"a partition image":           {with("image_type", "partition"), nil, image.Policy{}, "only whole-disk"},
-		"kernel and ramdisk":          {with("kernel", "http://a/k", "ramdisk", "http://a/r"), nil, image.Policy{}, "only whole-disk"},
+		"a partition without size":    {with("image_type", "partition"), nil, image.Policy{}, "needs root_gb"},
+		"kernel and ramdisk":          {with("kernel", "http://a/k", "ramdisk", "http://a/r"), nil, image.Policy{}, "needs root_gb"},
+		"swap of no size":             {with("image_type", "partition", "root_gb", 9, "swap_mb", "much"), nil, image.Policy{}, "swap_mb"},
+		"an ephemeral xfs":            {with("image_type", "partition", "root_gb", 9, "ephemeral_gb", 1, "ephemeral_format", "xfs"), nil, image.Policy{}, "use ext4"},
+		"an ephemeral that stays":     {with("image_type", "partition", "root_gb", 9, "preserve_ephemeral", true), nil, image.Policy{}, "preserve_ephemeral is not supported"},
 		"a type that nobody knows":    {with("image_type", "half-disk"), nil, image.Policy{}, "Invalid image_type"},
 		"another way":                 {with("image_download_source", "swift"), nil, image.Policy{}, `"swift"`},
 		"a file over http":            {with("image_source", "file:///images/a", "image_download_source", "http"), nil, image.Policy{}, "agents can't fetch images from file"},
@@ -236,4 +240,23 @@ func TestWhoFetchesAnImage(t *testing.T) {
 			require.Equal(t, c.scheme, i.Scheme())
 		})
 	}
+}
+
+// Ironic drivers/modules/agent.py, PARTITION_IMAGE_LABELS: sizes in MiB.
+func TestAnImageOfAPartitionSaysHowTheDiskIsPartitioned(t *testing.T) {
+	for name, info := range map[string]map[string]any{
+		"by its type":            with("image_type", "partition", "root_gb", "10", "swap_mb", 512, "ephemeral_gb", 0),
+		"by kernel and ramdisk":  with("kernel", "k", "ramdisk", "r", "root_gb", 10, "swap_mb", "512"),
+		"with nothing preserved": with("image_type", "partition", "root_gb", 10, "swap_mb", 512, "preserve_ephemeral", false),
+	} {
+		i, err := image.Parse(node, info, nil, image.Policy{})
+		require.NoError(t, err, name)
+		out := i.ForAgent()
+		require.Equal(t, "partition", out.ImageType)
+		require.Equal(t, agent.PartitionLayout{RootMB: 10240, SwapMB: 512, EphemeralFormat: "ext4", DeployBootMode: "uefi", BootOption: "local", DiskLabel: "gpt"}, out.PartitionLayout)
+	}
+	i, err := image.Parse(node, with("image_type", "whole-disk", "kernel", "k", "ramdisk", "r", "swap_mb", "much"), nil, image.Policy{})
+	require.NoError(t, err)
+	require.Empty(t, i.ForAgent().ImageType)
+	require.Zero(t, i.ForAgent().PartitionLayout)
 }

@@ -24,6 +24,7 @@ import (
 	"go.temper.dev/temper/internal/agent/daemon"
 	"go.temper.dev/temper/internal/agent/efiboot"
 	"go.temper.dev/temper/internal/agent/hardware"
+	"go.temper.dev/temper/internal/agent/lldp"
 	"go.temper.dev/temper/internal/buildinfo"
 	"go.temper.dev/temper/internal/log"
 )
@@ -35,6 +36,7 @@ type options struct {
 	caFile           string
 	insecure         bool
 	power            bool
+	lldp             float64 // seconds
 	level, logFormat string
 }
 
@@ -68,6 +70,7 @@ func New() *cobra.Command {
 	f.StringVar(&o.tokenFile, "token-file", "", "file with the token with which the agent proves who it is, which its boot medium had; without it the first lookup returns one")
 	f.StringVar(&o.caFile, "ca-file", "", "PEM file with the authorities that certificates of the API and of image servers are verified with, besides the system's (ipa-ca-file)")
 	f.StringVar(&o.cfg.RescueDir, "rescue-dir", "", "folder for what a person may log in to a rescue with, where the ramdisk's SSH server finds it; without it a rescue fails")
+	f.Float64Var(&o.lldp, "lldp-timeout", 30, "seconds that an inspection waits at most for what switches send to the network interfaces (LLDP); 0 = it does not wait (ipa-lldp-timeout)")
 	f.BoolVar(&o.insecure, "insecure", false, "do not verify the certificates of the API and of image servers (ipa-insecure)")
 	f.BoolVar(&o.power, "power", false, "switch this machine off, or restart it, when a conductor asks for it; otherwise only the agent ends")
 	f.StringVar(&o.level, "log-level", "info", "debug, info, warn or error")
@@ -96,6 +99,9 @@ func (o *options) run(c *cobra.Command) error {
 	o.cfg.Machine = hardware.Machine{Root: "/", Addresses: addresses, IPMI: askBMC}
 	if o.power && o.cfg.Disks == nil { // the machine is the agent's, as in a ramdisk
 		o.cfg.Firmware = efiboot.Folder
+	}
+	if o.lldp > 0 {
+		o.cfg.LLDP = o.listen
 	}
 	o.cfg.API, o.cfg.Images = &http.Client{Transport: transport}, &http.Client{Transport: transport}
 	o.cfg.End = func(with daemon.Ending) { cancel(ended{with}) }
@@ -178,6 +184,13 @@ func (o *options) transport() (*http.Transport, error) {
 		TLSHandshakeTimeout: 10 * time.Second, ResponseHeaderTimeout: time.Minute, IdleConnTimeout: 30 * time.Second, MaxResponseHeaderBytes: 64 << 10,
 		DisableCompression: true,
 	}, nil
+}
+
+// listen returns what switches send to the interfaces. They usually do so every 30 seconds.
+func (o *options) listen(ctx context.Context, interfaces []string) (map[string][]lldp.TLV, error) {
+	ctx, cancel := context.WithTimeout(ctx, time.Duration(o.lldp*float64(time.Second)))
+	defer cancel()
+	return lldp.Listen(ctx, interfaces)
 }
 
 // addresses returns the first addresses of a network interface that others can reach.

@@ -22,6 +22,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"go.temper.dev/temper/internal/agent"
+	"go.temper.dev/temper/internal/agent/lldp"
 	"go.temper.dev/temper/internal/jsonvalue"
 	"go.temper.dev/temper/internal/mask"
 )
@@ -251,6 +252,8 @@ func (a *Agent) inspect(ctx context.Context) (node string) {
 			}
 		}
 	}
+	body.Plugin["pci_devices"], _ = json.Marshal(a.Machine.PCIDevices()) // plain values encode
+	a.addLLDP(ctx, &body)
 	node, err := backoff.Retry(ctx, func() (string, error) {
 		status, b, err := a.send(ctx, http.MethodPost, a.InspectionURL, inspectionVersion, body)
 		switch {
@@ -271,6 +274,26 @@ func (a *Agent) inspect(ctx context.Context) (node string) {
 		a.Log.Warn("the inventory was not taken; the lookup follows all the same", zap.Error(err))
 	}
 	return node
+}
+
+// addLLDP adds what switches have sent: to each interface, and as ironic-python-agent's collector of that name sends it.
+func (a *Agent) addLLDP(ctx context.Context, body *agent.Inspection) {
+	if a.LLDP == nil || a.MACs != nil {
+		return
+	}
+	found, err := a.LLDP(ctx, a.Machine.Links())
+	if err != nil {
+		a.Log.Warn("not every network interface could be listened on", zap.Error(err))
+	}
+	for i := range body.Inventory.Interfaces {
+		if tlvs := found[string(body.Inventory.Interfaces[i].Name)]; tlvs != nil {
+			body.Inventory.Interfaces[i].LLDP, _ = json.Marshal(tlvs) // plain values encode
+		}
+	}
+	if found == nil {
+		found = map[string][]lldp.TLV{}
+	}
+	body.Plugin["lldp_raw"], _ = json.Marshal(found)
 }
 
 // inspectionPauses are the pauses between two posts of the inventory.

@@ -21,6 +21,8 @@ import (
 
 	"go.temper.dev/temper/internal/agent"
 	"go.temper.dev/temper/internal/agent/hardware"
+	"go.temper.dev/temper/internal/agent/lldp"
+	"go.temper.dev/temper/internal/agent/selferase"
 )
 
 // Config says for which API, and on what, an agent works.
@@ -41,7 +43,11 @@ type Config struct {
 	Images        *http.Client // for image servers
 	Log           *zap.Logger
 	Firmware      string // folder of UEFI's variables, in which the image's boot option is written; "" = none is written
-	RescueDir     string // folder in which the ramdisk finds who may log in to a rescue; "" = the ramdisk lets nobody in
+	// SelfErase opens a disk for the commands by which it erases itself; nil = the kernel does.
+	SelfErase func(path string) (selferase.Device, error)
+	// LLDP returns what switches have sent to network interfaces, within a time that it bounds; nil = the inventory has none of that.
+	LLDP      func(ctx context.Context, interfaces []string) (map[string][]lldp.TLV, error)
+	RescueDir string // folder in which the ramdisk finds who may log in to a rescue; "" = the ramdisk lets nobody in
 	// End ends the agent's work when a conductor asks for it. It is called once, after the answer was sent.
 	End func(Ending)
 }

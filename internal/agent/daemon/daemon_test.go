@@ -289,7 +289,7 @@ func TestWhatAnAgentRefusesHasACause(t *testing.T) {
 		"hints that fit none":  {func(*agent.ImageInfo) {}, map[string]any{"serial": "X"}, fault.NoDiskFits, "serial: X"},
 		"hints that are wrong": {func(*agent.ImageInfo) {}, map[string]any{"colour": "red"}, fault.NoDiskFits, "colour"},
 		"MD5":                  {func(i *agent.ImageInfo) { i.HashAlgo, i.HashValue = "md5", strings.Repeat("0", 32) }, nil, fault.ImageInvalid, "MD5"},
-		"a partition image":    {func(i *agent.ImageInfo) { i.ImageType = "partition" }, nil, fault.AgentCommandFailed, "whole-disk images only"},
+		"a partition image":    {func(i *agent.ImageInfo) { i.ImageType = "partition" }, nil, fault.AgentCommandFailed, "'root_mb' does not say"},
 		"no checksum":          {func(i *agent.ImageInfo) { i.HashValue = "" }, nil, fault.AgentCommandFailed, "checksum"},
 	} {
 		i.mu.Lock()
@@ -330,7 +330,7 @@ func TestErasing(t *testing.T) {
 		}
 		require.Zero(t, bytes.Count(content, []byte{0xff}))
 		require.Len(t, done.Erasures(), 1)
-		require.Regexp(t, `disk was overwritten with zeros: 73.4 MB in .*, verified at 64 places$`, done.Erasures()[0].Words())
+		require.Regexp(t, `disk was overwritten with zeros: 73.4 MB in .*, verified at 64 places, begun 20..-.*Z$`, done.Erasures()[0].Words())
 	}
 	disks, err := r.Disks(t.Context())
 	require.NoError(t, err)

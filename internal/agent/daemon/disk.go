@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/google/uuid"
 	"go.uber.org/zap"
@@ -85,7 +86,32 @@ func prepareImage(ctx context.Context, a *Agent, c *command, params json.RawMess
 			return nil, failure.Deployment("the config drive can't be read: %s", err)
 		}
 	}
-	return a.write(ctx, c, what, path, drive)
+	if p.Image.ImageType == agent.PartitionImage {
+		layout, err := layoutOf(p.Image)
+		if err != nil {
+			return nil, err
+		}
+		return a.write(ctx, c, what, &layout, path, drive)
+	}
+	return a.write(ctx, c, what, nil, path, drive)
+}
+
+// layoutOf checks the partitions that an image of a file system asks for.
+func layoutOf(i agent.ImageInfo) (l imagewriter.Layout, err error) {
+	const mib = 1 << 20
+	switch {
+	case i.DeployBootMode != "" && i.DeployBootMode != "uefi":
+		return l, failure.BadParams("image %s is one of a partition, which this agent starts by UEFI only, not by %s", i.ID, i.DeployBootMode)
+	case i.DiskLabel != "" && i.DiskLabel != "gpt":
+		return l, failure.BadParams("image %s is one of a partition, for which this agent writes the partition table gpt only, not %s", i.ID, i.DiskLabel)
+	case i.PreserveEphemeral:
+		return l, failure.BadParams("this agent does not preserve ephemeral partitions")
+	case i.EphemeralMB > 0 && i.EphemeralFormat != "" && i.EphemeralFormat != "ext4":
+		return l, failure.BadParams("this agent makes ephemeral partitions with ext4 only, not with %s", i.EphemeralFormat)
+	case i.RootMB <= 0:
+		return l, failure.BadParams("image %s is one of a partition, and 'root_mb' does not say how large that is", i.ID)
+	}
+	return imagewriter.Layout{Root: int64(i.RootMB) * mib, Swap: int64(i.SwapMB) * mib, Ephemeral: int64(i.EphemeralMB) * mib}, nil
 }
 
 // imageOf checks what is asked for.
@@ -105,8 +131,6 @@ func (a *Agent) imageOf(i agent.ImageInfo) (imagewriter.Image, error) {
 		return out, failure.BadParams("Image is missing 'id' field.")
 	case len(i.URLs) == 0:
 		return out, failure.BadParams("Image 'urls' must be a list with at least one element.")
-	case i.ImageType == "partition":
-		return out, failure.BadParams("this agent writes whole-disk images only, and image %s is one of a partition", i.ID)
 	case out.Digest == "":
 		return out, failure.BadParams("Image checksum is not available, either the 'checksum' field or the 'os_hash_algo' and " +
 			"'os_hash_value' fields pair must be set for image verification.")
@@ -118,8 +142,9 @@ func (a *Agent) imageOf(i agent.ImageInfo) (imagewriter.Image, error) {
 	return out, nil
 }
 
-// write writes the image and its config drive. It always writes the whole image: a disk is never trusted to have it.
-func (a *Agent) write(ctx context.Context, c *command, i imagewriter.Image, path string, drive []byte) (result any, err error) {
+// write writes the image and its config drive; l is the layout of the disk if the image is one of a partition. It always writes the whole
+// image: a disk is never trusted to have it.
+func (a *Agent) write(ctx context.Context, c *command, i imagewriter.Image, l *imagewriter.Layout, path string, drive []byte) (result any, err error) {
 	disk, err := imagewriter.Open(path)
 	if err != nil {
 		return nil, failure.NoDevice("%s", err)
@@ -133,7 +158,8 @@ func (a *Agent) write(ctx context.Context, c *command, i imagewriter.Image, path
 	w := imagewriter.Writer{Client: a.Images, Scratch: a.Scratch, Progress: func(fraction float64, n int64) {
 		a.tell(c, agent.Progress{Fraction: min(fraction, 1), Bytes: n})
 	}}
-	if err := w.Write(ctx, i, disk); err != nil {
+	written, err := writeImageTo(ctx, w, i, l, disk)
+	if err != nil {
 		return nil, err
 	}
 	if len(drive) > 0 {
@@ -141,19 +167,32 @@ func (a *Agent) write(ctx context.Context, c *command, i imagewriter.Image, path
 			return nil, failure.Deployment("Failed to create config drive on disk %s: %s", path, err)
 		}
 	}
-	id := disk.Identifier()
+	if l == nil { // the config drive may have changed the partition table
+		written.RootUUID = agent.Text(disk.Identifier())
+	}
 	closed = true
 	if err := disk.Close(); err != nil {
 		return nil, failure.Deployment("writing image to device %s: %s", path, err)
 	}
 	a.mu.Lock()
-	a.image = agent.PartitionUUIDs{RootUUID: agent.Text(id)}
+	a.image = written
 	a.mu.Unlock()
-	return fmt.Sprintf("image (%s) written to device %s root_uuid=%s", i.ID, path, id), nil
+	return fmt.Sprintf("image (%s) written to device %s root_uuid=%s", i.ID, path, written.RootUUID), nil
 }
 
-// installBootloader looks that there is something to boot. A whole-disk image has its boot loader: in the boot record, or as
-// \EFI\BOOT\BOOTX64.EFI in the EFI system partition. On a machine that UEFI has booted, that becomes the first that UEFI tries.
+func writeImageTo(ctx context.Context, w imagewriter.Writer, i imagewriter.Image, l *imagewriter.Layout, disk *imagewriter.Target) (agent.PartitionUUIDs, error) {
+	if l != nil {
+		return w.WritePartition(ctx, i, *l, disk)
+	}
+	return agent.PartitionUUIDs{}, w.Write(ctx, i, disk)
+}
+
+// isFileSystem reports whether a root UUID is one of a file system: that of a whole-disk image is the signature of its boot record.
+func isFileSystem(root agent.Text) bool { return root != "" && !strings.HasPrefix(string(root), "0x") }
+
+// installBootloader makes an image bootable. A whole-disk image has its boot loader: in the boot record, or as
+// \EFI\BOOT\BOOTX64.EFI in the EFI system partition; for one of a partition it is copied into the EFI system partition. On a machine that
+// UEFI has booted, that becomes the first that UEFI tries.
 func installBootloader(_ context.Context, a *Agent, _ *command, params json.RawMessage) (any, error) {
 	var p agent.BootloaderParams
 	if err := jsonvalue.Unmarshal(params, &p); err != nil {
@@ -168,6 +207,18 @@ func installBootloader(_ context.Context, a *Agent, _ *command, params json.RawM
 		return nil, failure.NoDevice("%s", err)
 	}
 	id := disk.Identifier()
+	if isFileSystem(p.RootUUID) {
+		if p.TargetBootMode != "" && p.TargetBootMode != "uefi" {
+			return nil, errors.Join(failure.Deployment("an image of a partition is started by UEFI only, not by %s", p.TargetBootMode), disk.Close())
+		}
+		id = string(p.RootUUID)
+		switch err := disk.InstallLoaders(id); {
+		case errors.Is(err, imagewriter.ErrNoRoot):
+			id = ""
+		case err != nil:
+			return nil, errors.Join(failure.Deployment("Installing the boot loader to device %s failed: %s", path, err), disk.Close())
+		}
+	}
 	esp, found := disk.ESP()
 	if err := disk.Close(); err != nil {
 		return nil, err

@@ -43,6 +43,7 @@ var (
 	NoMethod     = class("HardwareManagerMethodNotFound", http.StatusInternalServerError, "No HardwareManager found to handle method")
 	Download     = class("ImageDownloadError", http.StatusInternalServerError, "Error downloading image")
 	Checksum     = class("ImageChecksumError", http.StatusInternalServerError, "Error verifying image checksum")
+	NotErased    = class("BlockDeviceEraseError", http.StatusInternalServerError, "Error erasing block device")
 	Deployment   = class("DeploymentError", http.StatusInternalServerError, "Deploy step failed")
 	NoDevice     = class("DeviceNotFound", http.StatusNotFound,
 		"Error finding the disk or partition device to deploy the image onto")

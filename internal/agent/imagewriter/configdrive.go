@@ -37,14 +37,14 @@ func (t *Target) WriteConfigDrive(drive []byte) error {
 	if err := t.zero(place.start, place.size); err != nil {
 		return err
 	}
-	if _, err := t.f.WriteAt(drive, place.start); err != nil {
+	if _, err := t.WriteAt(drive, place.start); err != nil {
 		return fmt.Errorf("write the config drive: %w", err)
 	}
 	if err := t.settle(); err != nil {
 		return err
 	}
 	back := make([]byte, len(drive))
-	if _, err := t.f.ReadAt(back, place.start); err != nil {
+	if _, err := t.ReadAt(back, place.start); err != nil {
 		return fmt.Errorf("read the config drive back: %w", err)
 	}
 	if !bytes.Equal(back, drive) {
@@ -71,7 +71,7 @@ func (t *Target) driveplace(n int64) (partition, error) {
 		if p.size < int64(len(first)) {
 			continue
 		}
-		if _, err := t.f.ReadAt(first, p.start); err != nil {
+		if _, err := t.ReadAt(first, p.start); err != nil {
 			return partition{}, err
 		}
 		if labelled(first) {
@@ -142,7 +142,7 @@ func (t *Target) addToMBR(record []byte, n int64) (partition, error) {
 		copy(e, []byte{0, 0xfe, 0xff, 0xff, linuxType, 0xfe, 0xff, 0xff}) // no cylinders: the sectors count
 		binary.LittleEndian.PutUint32(e[8:], uint32(p.start/t.sector))
 		binary.LittleEndian.PutUint32(e[12:], uint32(p.size/t.sector))
-		if _, err := t.f.WriteAt(record, 0); err != nil {
+		if _, err := t.WriteAt(record, 0); err != nil {
 			return p, err
 		}
 		return p, nil

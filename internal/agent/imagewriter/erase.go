@@ -4,6 +4,8 @@ package imagewriter
 
 import (
 	"context"
+	"crypto/rand"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -25,7 +27,7 @@ func (t *Target) Overwrite(ctx context.Context, told func(n int64)) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		n, err := t.f.WriteAt(zeros[:min(int64(len(zeros)), t.size-at)], at)
+		n, err := t.WriteAt(zeros[:min(int64(len(zeros)), t.size-at)], at)
 		if err != nil {
 			return fmt.Errorf("overwrite it at byte %d: %w", at+int64(n), err)
 		}
@@ -39,8 +41,61 @@ func (t *Target) Overwrite(ctx context.Context, told func(n int64)) error {
 	return t.sample()
 }
 
-// sample reads the disk at its beginning, its end and between.
+// sample reads that the disk has zeros at its beginning, its end and between.
 func (t *Target) sample() error {
+	return t.eachSample(func(at int64, b []byte) error {
+		if !isZero(b) {
+			return fmt.Errorf("at byte %d it still has other bytes than the zeros that were written", at)
+		}
+		return nil
+	})
+}
+
+// Sampled is what a disk had at some places, for Differs.
+type Sampled [][sha256.Size]byte
+
+// markBytes is how much of each place Mark writes, in bytes.
+const markBytes = 4096
+
+// Mark writes random bytes at Samples places of a disk that is about to be erased, and returns what the disk has there then. Without them a
+// disk whose erased state is a pattern would have the same content before and after.
+func (t *Target) Mark() (out Sampled, err error) {
+	var places []int64
+	if err := t.eachSample(func(at int64, _ []byte) error {
+		places = append(places, at)
+		return nil
+	}); err != nil {
+		return nil, err
+	}
+	mark := make([]byte, markBytes)
+	for _, at := range places {
+		_, _ = rand.Read(mark) // it never fails
+		if _, err := t.WriteAt(mark[:min(markBytes, t.size-at)], at); err != nil {
+			return nil, fmt.Errorf("mark it at byte %d: %w", at, err)
+		}
+	}
+	err = t.eachSample(func(_ int64, b []byte) error {
+		out = append(out, sha256.Sum256(b))
+		return nil
+	})
+	return out, err
+}
+
+// Differs returns an error if the disk still has at some place what it had there before.
+func (t *Target) Differs(before Sampled) error {
+	i := 0
+	return t.eachSample(func(at int64, b []byte) error {
+		same := sha256.Sum256(b) == before[i]
+		i++
+		if same {
+			return fmt.Errorf("at byte %d it still has what it had before", at)
+		}
+		return nil
+	})
+}
+
+// eachSample reads the disk at its beginning, its end and between.
+func (t *Target) eachSample(f func(at int64, b []byte) error) error {
 	if err := t.settle(); err != nil {
 		return err
 	}
@@ -51,12 +106,12 @@ func (t *Target) sample() error {
 		if i == Samples-1 {
 			at = last
 		}
-		n, err := t.f.ReadAt(buf[:min(int64(len(buf)), t.size-at)], at)
+		n, err := t.ReadAt(buf[:min(int64(len(buf)), t.size-at)], at)
 		if err != nil && !errors.Is(err, io.EOF) {
-			return fmt.Errorf("read what was overwritten, at byte %d: %w", at, err)
+			return fmt.Errorf("read the disk at byte %d: %w", at, err)
 		}
-		if !isZero(buf[:n]) {
-			return fmt.Errorf("at byte %d it still has other bytes than the zeros that were written", at)
+		if err := f(at, buf[:n]); err != nil {
+			return err
 		}
 	}
 	_ = unix.Fadvise(int(t.f.Fd()), 0, 0, unix.FADV_DONTNEED) // advice

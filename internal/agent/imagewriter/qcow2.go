@@ -33,10 +33,10 @@ func (j *job) viaScratch(from io.Reader, size int64) (begun bool, err error) {
 		store = scratch{f, f, 0, j.length}
 	} else {
 		begun = true
-		if err := j.target.Wipe(); err != nil {
+		if err := j.prepare(); err != nil {
 			return true, err
 		}
-		store = scratch{j.target.f, j.target.f, base, room}
+		store = scratch{j.target, j.target, base, room}
 		defer func() { err = errors.Join(err, j.target.zero(base, min(room, (j.read+mib-1)/mib*mib))) }()
 	}
 	if err := store.fill(from); err != nil {
@@ -46,7 +46,7 @@ func (j *job) viaScratch(from io.Reader, size int64) (begun bool, err error) {
 		return begun, err
 	}
 	if !begun {
-		if err := j.target.Wipe(); err != nil {
+		if err := j.prepare(); err != nil {
 			return true, err
 		}
 	}

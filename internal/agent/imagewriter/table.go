@@ -32,7 +32,7 @@ type partition struct{ start, size int64 }
 // bootRecord returns the first 512 bytes of the disk. ok is false if they are no boot record.
 func (t *Target) bootRecord() (b []byte, ok bool) {
 	b = make([]byte, 512)
-	if _, err := t.f.ReadAt(b, 0); err != nil {
+	if _, err := t.ReadAt(b, 0); err != nil {
 		return nil, false
 	}
 	return b, binary.LittleEndian.Uint16(b[mbrSignature:]) == 0xaa55
@@ -41,7 +41,7 @@ func (t *Target) bootRecord() (b []byte, ok bool) {
 // gpt returns the GUID partition table, nil if the disk has none.
 func (t *Target) gpt() *gpt.Table {
 	signature := make([]byte, 8)
-	if _, err := t.f.ReadAt(signature, t.sector); err != nil || string(signature) != "EFI PART" {
+	if _, err := t.ReadAt(signature, t.sector); err != nil || string(signature) != "EFI PART" {
 		return nil
 	}
 	table, err := gpt.Read(t.f, int(t.sector), int(t.sector))
@@ -141,7 +141,7 @@ func (t *Target) writeTable(table *gpt.Table) error {
 			binary.LittleEndian.PutUint32(e[12:], uint32(min(t.size/t.sector-1, math.MaxUint32)))
 		}
 	}
-	if _, err := t.f.WriteAt(record, 0); err != nil {
+	if _, err := t.WriteAt(record, 0); err != nil {
 		return fmt.Errorf("repair the partition table: %w", err)
 	}
 	return nil

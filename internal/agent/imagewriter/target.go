@@ -23,7 +23,21 @@ type Target struct {
 	size   int64 // bytes
 	sector int64 // bytes of a logical sector
 	block  bool  // it is a block device
+	start  int64 // bytes of the disk before it, where it is a partition
 }
+
+// section returns a part of the disk as a target of its own. It is closed with the disk.
+func (t *Target) section(p partition) *Target {
+	s := *t
+	s.start, s.size = t.start+p.start, p.size
+	return &s
+}
+
+// ReadAt reads at an offset from the beginning of the target.
+func (t *Target) ReadAt(b []byte, off int64) (int, error) { return t.f.ReadAt(b, t.start+off) }
+
+// WriteAt writes at an offset from the beginning of the target.
+func (t *Target) WriteAt(b []byte, off int64) (int, error) { return t.f.WriteAt(b, t.start+off) }
 
 // Open opens a disk. A block device is opened for this process alone: one that is mounted or in use by the kernel is refused.
 func Open(path string) (*Target, error) {
@@ -75,13 +89,13 @@ func (t *Target) zero(off, n int64) error {
 	}
 	if off%t.sector == 0 && n%t.sector == 0 {
 		// For a block device the kernel promises zeros, or an error (block/fops.c, blkdev_fallocate).
-		if unix.Fallocate(int(t.f.Fd()), unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE, off, n) == nil {
+		if unix.Fallocate(int(t.f.Fd()), unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE, t.start+off, n) == nil {
 			return nil
 		}
 	}
 	for n > 0 {
 		part := min(n, int64(len(zeros)))
-		if _, err := t.f.WriteAt(zeros[:part], off); err != nil {
+		if _, err := t.WriteAt(zeros[:part], off); err != nil {
 			return fmt.Errorf("write image to device: %w", err)
 		}
 		off, n = off+part, n-part

@@ -52,11 +52,18 @@ type job struct {
 	read   int64     // of that file
 	out    int64     // bytes of the disk written
 	sum    hash.Hash // of what is written to the disk
+	// prepare is called when the image's beginning was found to be right, before anything is written to the disk.
+	prepare func() error
 }
 
 // Write downloads an image to the disk, checks its digest, reads the disk back, and repairs the partition table. What a check of the
 // image's beginning refuses leaves the disk as it was. After any later error nothing on the disk can be booted.
 func (w *Writer) Write(ctx context.Context, i Image, t *Target) error {
+	return w.write(ctx, i, t, t, t.Wipe)
+}
+
+// write writes an image to a target, which is the disk or a partition of it.
+func (w *Writer) write(ctx context.Context, i Image, disk, t *Target, prepare func() error) error {
 	create, known := hashes[strings.ToLower(i.Algorithm)]
 	if !known || len(i.Digest) != create().Size()*2 {
 		return failure.Any("Unable to verify image %s with available checksums: %q is no digest of the algorithm %q", i.ID, i.Digest, i.Algorithm)
@@ -70,10 +77,10 @@ func (w *Writer) Write(ctx context.Context, i Image, t *Target) error {
 		return err
 	}
 	defer res.Body.Close()
-	j := &job{Writer: w, image: i, target: t, digest: create(), sum: create(), length: max(0, res.ContentLength)}
+	j := &job{Writer: w, image: i, target: t, digest: create(), sum: create(), length: max(0, res.ContentLength), prepare: prepare}
 	begun, err := j.run(source{res.Body, watch, j.passed})
 	if begun && err != nil {
-		err = errors.Join(err, t.Wipe())
+		err = errors.Join(err, disk.Wipe())
 	}
 	return j.explain(ctx, err)
 }
@@ -135,7 +142,7 @@ func (j *job) run(from io.Reader) (begun bool, err error) {
 	case !packed && j.length > j.target.size:
 		return false, j.tooLarge(j.length)
 	}
-	if err := j.target.Wipe(); err != nil {
+	if err := j.prepare(); err != nil {
 		return true, err
 	}
 	if err := j.copy(content); err != nil {
@@ -234,7 +241,7 @@ func (j *job) put(b []byte) error {
 			if err := j.target.zero(j.out, int64(n)); err != nil {
 				return err
 			}
-		} else if _, err := j.target.f.WriteAt(b[:n], j.out); err != nil {
+		} else if _, err := j.target.WriteAt(b[:n], j.out); err != nil {
 			return fmt.Errorf("write image to device: %w", err)
 		}
 		j.out += int64(n)
@@ -251,7 +258,7 @@ func (j *job) finish() error {
 	back := hashes[strings.ToLower(j.image.Algorithm)]()
 	buffer := make([]byte, mib)
 	for at := int64(0); at < j.out; {
-		n, err := j.target.f.ReadAt(buffer[:min(mib, j.out-at)], at)
+		n, err := j.target.ReadAt(buffer[:min(mib, j.out-at)], at)
 		if n == 0 && err != nil {
 			return failure.Deployment("writing image to device %s: it can't be read back: %s", j.target.f.Name(), err)
 		}

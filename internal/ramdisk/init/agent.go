@@ -19,6 +19,7 @@ var agentFlags = []struct {
 	{parameter: "ipa-inspection-callback-url", flag: "--inspection-url"},
 	{parameter: "ipa-node-uuid", flag: "--node"},
 	{parameter: "ipa-ca-file", flag: "--ca-file"},
+	{parameter: "ipa-lldp-timeout", flag: "--lldp-timeout"},
 	{parameter: "temper-advertise", flag: "--advertise"},
 	{parameter: "ipa-insecure", flag: "--insecure", isSwitch: true},
 	{parameter: "ipa-debug", flag: "--log-level=debug", isSwitch: true},
