@@ -30,13 +30,13 @@ type bench struct {
 }
 
 // newBench plans an operation of kind k on a node in state s with the given power state.
-func newBench(t *testing.T, k node.OperationKind, s node.State, power bmc.Power, interfaces map[string]string, o plan.Options) *bench {
+func newBench(t *testing.T, k node.OperationKind, s node.State, power bmc.Power, interfaces map[string]string, o plan.Options, asked ...node.Step) *bench {
 	t.Helper()
-	return newBenchOf(t, &node.Node{UUID: uuid, ProvisionState: s, Interfaces: interfaces}, nil, k, power, o)
+	return newBenchOf(t, &node.Node{UUID: uuid, ProvisionState: s, Interfaces: interfaces}, nil, k, power, o, asked...)
 }
 
 // newBenchOf is newBench for a given node, with secrets.
-func newBenchOf(t *testing.T, n *node.Node, secrets node.Secrets, k node.OperationKind, power bmc.Power, o plan.Options) *bench {
+func newBenchOf(t *testing.T, n *node.Node, secrets node.Secrets, k node.OperationKind, power bmc.Power, o plan.Options, asked ...node.Step) *bench {
 	t.Helper()
 	driver := "redfish"
 	if n.Interfaces["boot"] == "fake" {
@@ -46,7 +46,7 @@ func newBenchOf(t *testing.T, n *node.Node, secrets node.Secrets, k node.Operati
 	if n.DriverInfo == nil {
 		n.DriverInfo = map[string]any{"deploy_iso": "http://images/deploy.iso"}
 	}
-	steps, err := plan.Steps(k, n, nil, o)
+	steps, err := plan.Steps(k, n, asked, o)
 	require.NoError(t, err)
 	b := &bench{T: t, book: newBook(t, n, &node.Operation{Kind: k, Steps: steps}, secrets), machine: &machine{power: power}}
 	b.steps = &conductor.Steps{

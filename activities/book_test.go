@@ -79,7 +79,8 @@ const (
 
 	changeNodeSQL = `
 UPDATE nodes SET driver = @driver, provision_state = @state, power_state = nullif(@power, ''), driver_info = @driver_info,
-	driver_internal_info = @internal, properties = @properties, disable_power_off = @disable_power_off, owed = @owed, owed_refused = @owed_refused
+	driver_internal_info = @internal, properties = @properties, disable_power_off = @disable_power_off, owed = @owed, owed_refused = @owed_refused,
+	boot_mode = nullif(@boot_mode, '')
  WHERE uuid = @uuid`
 
 	changeOperationSQL = `
@@ -125,7 +126,7 @@ func (b *book) changed(n *node.Node, had *node.Agent) *pgx.Batch {
 	var out pgx.Batch
 	out.Queue(changeNodeSQL, pgx.NamedArgs{
 		"uuid": b.node, "driver": n.Driver, "state": n.ProvisionState, "power": n.PowerState, "driver_info": b.json(n.DriverInfo),
-		"internal": b.json(n.DriverInternalInfo), "properties": b.json(n.Properties), "disable_power_off": n.DisablePowerOff,
+		"internal": b.json(n.DriverInternalInfo), "properties": b.json(n.Properties), "boot_mode": n.BootMode, "disable_power_off": n.DisablePowerOff,
 		"owed": b.json(n.Owed), "owed_refused": n.OwedRefused,
 	})
 	o := n.Operation

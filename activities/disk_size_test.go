@@ -69,3 +69,27 @@ func TestAnImageThatIsLargerThanTheDiskFailsAtOnce(t *testing.T) {
 		})
 	}
 }
+
+// An image of a partition has its boot loader in an EFI system partition.
+func TestAServerThatBootsByBIOSGetsNoImageOfAPartition(t *testing.T) {
+	t.Parallel()
+	var r *rig
+	api, calls := agentAPI(t, func() *book { return r.book })
+	r = newRig(t, sim.Config{NoInspection: true, Firmware: sim.BIOS}, node.KindDeploy, node.Deploying, api,
+		node.Step{Interface: "deploy", Step: "deploy", Source: node.SourceDriver, State: node.StepPending},
+		node.Step{Index: 1, Interface: "deploy", Step: "write_image", Source: node.SourceDriver, State: node.StepPending})
+	r.change(func(n *node.Node) { n.BootMode = "bios" })
+	r.steps.Image = func(context.Context, conductor.ImageRequest) (agent.ImageInfo, int64, error) {
+		return agent.ImageInfo{ID: "root.img", URLs: []string{"http://127.0.0.1:1/root.img"}, HashAlgo: "sha256", HashValue: "00", ImageType: agent.PartitionImage}, 0, nil
+	}
+	res, err := r.run()
+	require.NoError(t, err)
+	if res.Next == conductor.NextAgent {
+		<-calls
+	}
+	r.change(func(n *node.Node) { n.BootMode = "bios" })
+	_, err = r.run()
+	require.ErrorContains(t, err, "boots by UEFI only")
+	require.Equal(t, fault.ImageInvalid, activities.CauseOf(err))
+	require.Nil(t, r.op().Steps[1].Issued)
+}

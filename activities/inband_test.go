@@ -1,10 +1,12 @@
 package activities_test
 
 import (
+	"encoding/json"
 	"encoding/pem"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
@@ -21,12 +23,16 @@ import (
 // commands (from 1), and a step that has sent its command and can't begin anew.
 func (b *bench) withAgent(answer func(n int) (status int, body string)) {
 	n := 0
-	srv := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	b.withAgentAt(func(w http.ResponseWriter, _ *http.Request) {
 		n++
 		status, body := answer(n)
 		w.WriteHeader(status)
 		_, _ = io.WriteString(w, body)
-	}))
+	})
+}
+
+func (b *bench) withAgentAt(handler http.HandlerFunc) {
+	srv := httptest.NewTLSServer(handler)
 	b.Cleanup(srv.Close)
 	now := time.Now()
 	ca := string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: srv.Certificate().Raw}))
@@ -75,6 +81,41 @@ func TestALongCommandIsNotGivenUpForBlinksThatAddUp(t *testing.T) {
 			}
 		})
 	}
+}
+
+// The settings of erasing reach an agent where ironic-python-agent looks for them, and are not stored with the node.
+func TestAgentsAreGivenTheSettingsOfErasing(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, node.KindClean, node.CleanWait, bmc.PowerOn, direct, plan.Options{DisableRamdisk: true})
+	var sent []byte
+	b.withAgentAt(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost {
+			if body, _ := io.ReadAll(r.Body); strings.Contains(string(body), "execute_clean_step") {
+				sent = body
+			}
+			w.WriteHeader(http.StatusBadRequest)
+			return
+		}
+		_, _ = io.WriteString(w, `{"commands": [{"id": "c0", "command_name": "get_clean_steps", "command_status": "SUCCEEDED"}]}`)
+	})
+	b.changeOp(func(o *node.Operation) { o.Steps[0].Issued = nil })
+	b.change(func(n *node.Node) { n.DriverInternalInfo = map[string]any{"kept": 1} })
+	b.steps.Settings.Erasing = conductor.Erasing{NoNVMe: true, Overwrite: true}
+	_, err := b.run()
+	require.Error(t, err)
+	var got struct {
+		Params struct {
+			Node struct {
+				Internal map[string]any `json:"driver_internal_info"`
+			}
+		}
+	}
+	require.NoError(t, json.Unmarshal(sent, &got))
+	require.Equal(t, map[string]any{
+		"kept": 1.0, "agent_enable_ata_secure_erase": true, "agent_enable_nvme_secure_erase": false,
+		"agent_continue_if_secure_erase_failed": true, "agent_continue_if_ata_erase_failed": true,
+	}, got.Params.Node.Internal)
+	require.NotContains(t, b.node().DriverInternalInfo, "agent_enable_ata_secure_erase")
 }
 
 // An agent that shows its commands and answers none that is sent is silent since the first sending, and fails the step.

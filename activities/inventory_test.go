@@ -51,6 +51,30 @@ func TestAnInventoryIsHeldToWhatANodeCanHave(t *testing.T) {
 	require.Equal(t, "52:54:00:00:00:02", b.book.inspected.Ports[1].Address)
 }
 
+// To which switch an interface is connected, and which disk is the root device, is what the agent has seen and what the node's hints say.
+func TestAnInventorySaysTheSwitchPortAndTheRootDisk(t *testing.T) {
+	t.Parallel()
+	b := collecting(t)
+	b.change(func(n *node.Node) { n.Properties = map[string]any{"root_device": map[string]any{"name": "/dev/sdb"}} })
+	nic := func(name, mac string) map[string]any { return map[string]any{"name": name, "mac_address": mac} }
+	disk := func(name string, gib float64) map[string]any {
+		return map[string]any{"name": name, "size": gib * (1 << 30)}
+	}
+	b.book.sends(map[string]any{
+		"interfaces": []any{nic("eth0", "52:54:00:00:00:01"), nic("eth1", "52:54:00:00:00:02"), nic("eth2", "52:54:00:00:00:03")},
+		"disks":      []any{disk("/dev/sda", 100), disk("/dev/sdb", 500)},
+	}, map[string]any{"parsed_lldp": map[string]any{
+		"eth0": map[string]any{"switch_chassis_id": "AA:BB:CC:00:00:01", "switch_port_id": "Ethernet1/1", "switch_system_name": "leaf-1"},
+		"eth1": map[string]any{"switch_chassis_id": "leaf-2", "switch_port_id": "Ethernet1/2"},
+	}})
+	_, err := b.run()
+	require.NoError(t, err)
+	require.Equal(t, "499", b.node().Properties["local_gb"])
+	require.Equal(t, map[string]any{"switch_id": "aa:bb:cc:00:00:01", "port_id": "Ethernet1/1", "switch_info": "leaf-1"}, b.book.inspected.Ports[0].LocalLinkConnection)
+	require.Empty(t, b.book.inspected.Ports[1].LocalLinkConnection, "its chassis id is no MAC")
+	require.Empty(t, b.book.inspected.Ports[2].LocalLinkConnection)
+}
+
 // If the database does not accept an inventory in time, the step is not retried for ever.
 func TestAnInventoryBeyondTheDatabasesDeadlineFails(t *testing.T) {
 	t.Parallel()

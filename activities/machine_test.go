@@ -39,6 +39,15 @@ type machine struct {
 
 	accounts *accounts // its accounts; nil = its driver can't change them
 
+	watch  *watch  // its clock; nil = its driver can't set it
+	setup  *setup  // its BIOS settings; nil = its driver can't change them
+	lights *lights // what else its management has; nil = its driver has nothing of that
+
+	storage *storage // its storage controller; nil = its driver makes no volumes
+
+	rom      *rom   // its firmware; nil = its driver can't update it
+	onUpdate func() // called when an update was begun, unless nil
+
 	vendor *listener // what vendor methods need; nil = its driver has none
 
 	follow func(ctx context.Context, happened func()) error // its events; nil = its driver has none
@@ -68,11 +77,29 @@ func (m *machine) Open(_ context.Context, t bmc.Target) (bmc.Session, error) {
 		v := vendorSession{s, m.vendor}
 		out.Subscriber, out.RawCommander, out.ManagerRestarter, out.DriveEjector = v, v, v, v
 	}
+	if m.watch != nil {
+		out.Clock = clockSession{s, m.watch}
+	}
+	if m.setup != nil {
+		out.BIOSControl = biosSession{s, m.setup}
+	}
+	if m.rom != nil {
+		r := romSession{s, m.rom}
+		out.FirmwareControl, out.TaskReader = r, r
+	}
 	if m.accounts != nil {
 		a := &accountSession{session: s, accounts: m.accounts}
 		a.user, _ = t.Info["redfish_username"].(string)
 		a.with, _ = t.Info["redfish_password"].(string)
 		out.Accounts = a
+	}
+	if m.lights != nil {
+		l := lightSession{s, m.lights}
+		out.BootModes, out.Indicators, out.MediaDrives, out.DriveEjector = l, l, l, l
+	}
+	if m.storage != nil {
+		v := storageSession{s, m.storage}
+		out.Volumes, out.TaskReader = v, v
 	}
 	if m.noMedia {
 		out.VirtualMedia = nil
@@ -137,6 +164,12 @@ func (s *session) RequestPower(ctx context.Context, r bmc.PowerRequest) error {
 	if effect {
 		s.power = bmc.PowerOff
 		if r == bmc.RequestOn {
+			if s.setup != nil && s.power != bmc.PowerOn {
+				s.setup.boot()
+			}
+			if s.rom != nil && s.power != bmc.PowerOn {
+				s.rom.boot()
+			}
 			s.power = bmc.PowerOn
 			if !s.boot.Persistent {
 				s.boot.Device = bmc.DeviceNone

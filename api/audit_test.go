@@ -102,6 +102,9 @@ func successes(b *apitest.Bench) (order []string, ways map[string]func() way) {
 		return way{"/temper/v1/nodes/r1/recover", map[string]any{}}
 	})
 
+	add("POST /v1/events", "/v1/events", map[string]any{"events": []any{map[string]any{
+		"event": "network.bind_port", "port_id": uuid.NewString(), "mac_address": "52:54:00:00:00:01", "status": "ACTIVE",
+	}}})
 	add("POST /v1/ports", "/v1/ports", map[string]any{"node_uuid": n1, "address": "52:54:00:00:00:01"})
 	port := record("ports", map[string]any{"node_uuid": n1, "address": "52:54:00:00:00:02"})
 	add("PATCH /v1/ports/:port", "/v1/ports/"+port, patchOf("/extra", map[string]any{"a": 1}))

@@ -31,7 +31,7 @@ func TestBasicAuth(t *testing.T) {
 	a := b.Get("/v1/nodes")
 	require.Equal(t, `Basic realm="Baremetal API"`, a.Header.Get("WWW-Authenticate"))
 	require.Equal(t, map[string]any{"message": "Authorization required", "code": 401.0}, a.Is(401)["error"])
-	require.Equal(t, "1.114", a.Header.Get(apitest.MaxVersionHeader))
+	require.Equal(t, "1.115", a.Header.Get(apitest.MaxVersionHeader))
 	b.User = "alice:wrong"
 	require.Equal(t, "Incorrect username or password", b.Get("/v1/nodes").Is(401)["error"].(map[string]any)["message"])
 	b.User = "bob:right"

@@ -24,15 +24,15 @@ func TestVersionNegotiation(t *testing.T) {
 	}{
 		"no header is 1.1":                        {http.Header{}, 200, "1.1"},
 		"Ironic's header":                         {http.Header{canonical(apitest.VersionHeader): {"1.38"}}, 200, "1.38"},
-		"latest":                                  {http.Header{canonical(apitest.VersionHeader): {"latest"}}, 200, "1.114"},
-		"Latest in any case":                      {http.Header{canonical(apitest.VersionHeader): {"LATEST"}}, 200, "1.114"},
-		"the newest":                              {http.Header{canonical(apitest.VersionHeader): {"1.114"}}, 200, "1.114"},
+		"latest":                                  {http.Header{canonical(apitest.VersionHeader): {"latest"}}, 200, "1.115"},
+		"Latest in any case":                      {http.Header{canonical(apitest.VersionHeader): {"LATEST"}}, 200, "1.115"},
+		"the newest":                              {http.Header{canonical(apitest.VersionHeader): {"1.115"}}, 200, "1.115"},
 		"OpenStack's header":                      {http.Header{canonical(common): {"baremetal 1.50"}}, 200, "1.50"},
 		"OpenStack's header is preferred":         {http.Header{canonical(common): {"baremetal 1.50"}, canonical(apitest.VersionHeader): {"1.2"}}, 200, "1.50"},
-		"OpenStack's header for several services": {http.Header{canonical(common): {"compute 2.1, baremetal latest"}}, 200, "1.114"},
+		"OpenStack's header for several services": {http.Header{canonical(common): {"compute 2.1, baremetal latest"}}, 200, "1.115"},
 		"OpenStack's header for another service":  {http.Header{canonical(common): {"compute 2.1"}}, 200, "1.1"},
 		"newer than served":                       {http.Header{canonical(apitest.VersionHeader): {"1.116"}}, 406, ""},
-		"what python-ironicclient sends first":    {http.Header{canonical(apitest.VersionHeader): {"1.115"}}, 406, ""},
+		"what python-ironicclient sends first":    {http.Header{canonical(apitest.VersionHeader): {"1.115"}}, 200, "1.115"},
 		"older than served":                       {http.Header{canonical(apitest.VersionHeader): {"1.0"}}, 406, ""},
 		"another major version":                   {http.Header{canonical(apitest.VersionHeader): {"2.1"}}, 406, ""},
 		"no number":                               {http.Header{canonical(apitest.VersionHeader): {"banana"}}, 406, ""},
@@ -44,7 +44,7 @@ func TestVersionNegotiation(t *testing.T) {
 			for _, path := range []string{"/v1", "/v1/nodes", "/v1/nosuch", "/nodes/"} {
 				a := b.With(c.header, "GET", path, nil)
 				require.Equal(t, "1.1", a.Header.Get(minVersion), path)
-				require.Equal(t, "1.114", a.Header.Get(apitest.MaxVersionHeader), path)
+				require.Equal(t, "1.115", a.Header.Get(apitest.MaxVersionHeader), path)
 				require.Equal(t, c.want, a.Header.Get(apitest.VersionHeader), path)
 				if c.status == 406 {
 					require.NotEmpty(t, a.Fails(406), path)
@@ -55,8 +55,8 @@ func TestVersionNegotiation(t *testing.T) {
 		})
 	}
 	b.T = t
-	require.Equal(t, "Version 1.115 was requested but the minor version is not supported by this service. The supported version range is: [1.1, 1.114].",
-		b.At(115, "GET", "/v1/nodes", nil).Fails(406))
+	require.Equal(t, "Version 1.116 was requested but the minor version is not supported by this service. The supported version range is: [1.1, 1.115].",
+		b.At(116, "GET", "/v1/nodes", nil).Fails(406))
 }
 
 func canonical(h string) string { return http.CanonicalHeaderKey(h) }
@@ -80,6 +80,7 @@ func TestEndpointsOfNewerVersionsAreNotThere(t *testing.T) {
 	b.Enrolled("n1")
 	for path, first := range map[string]int{
 		"/v1/nodes/n1/bios": 40, "/v1/nodes/n1/firmware": 86, "/v1/nodes/n1/history": 78, "/v1/conductors": 49, "/v1/conductors/c1": 49,
+		"/v1/shards": 82, "/v1/nodes/n1/children": 83,
 	} {
 		b.At(first-1, "GET", path, nil).Fails(404)
 		b.At(first, "GET", path, nil).Is(200)
@@ -89,6 +90,6 @@ func TestEndpointsOfNewerVersionsAreNotThere(t *testing.T) {
 	require.Equal(t, "The method is not allowed for this resource.", b.At(95, "POST", "/v1/inspection_rules", map[string]any{}).Fails(405))
 	b.Post("/v1/inspection_rules", map[string]any{}).Fails(404)
 	b.At(114, "GET", "/v1/inspection_rules", nil).Fails(404)
-	b.At(95, "GET", "/v1/nodes/n1/children", nil).Fails(404)
+	b.At(53, "POST", "/v1/events", map[string]any{}).Fails(404)
 	b.At(95, "PUT", "/v1/nodes", nil).Fails(405)
 }

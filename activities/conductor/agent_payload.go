@@ -19,7 +19,7 @@ func (t *task) nodeForAgent(ctx context.Context) (map[string]any, []map[string]a
 	n := t.node
 	dict := map[string]any{
 		"uuid": n.UUID, "name": n.Name, "driver": n.Driver,
-		"properties": n.Properties, "instance_info": n.InstanceInfo, "driver_internal_info": n.DriverInternalInfo,
+		"properties": n.Properties, "instance_info": n.InstanceInfo, "driver_internal_info": mergeMaps(n.DriverInternalInfo, t.Settings.Erasing.internal()),
 		"driver_info": n.DriverInfo, "extra": n.Extra, "provision_state": string(n.ProvisionState),
 		"target_provision_state": string(n.TargetProvisionState), "instance_uuid": n.InstanceUUID,
 		"target_raid_config": n.TargetRAIDConfig, "raid_config": n.RAIDConfig, "resource_class": n.ResourceClass,

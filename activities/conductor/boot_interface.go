@@ -15,6 +15,8 @@ type bootInterface interface {
 	// server is on, so that the settings might apply to another boot: the step has to
 	// start from its first phase.
 	prepareRamdisk(ctx context.Context, t *task, step *node.Step) (again bool, err error)
+	// insertISO makes a server that is off boot the ISO image next and, if persistent, at every boot after that.
+	insertISO(ctx context.Context, t *task, step *node.Step, iso string, persistent bool) error
 	// cleanUpRamdisk removes the ramdisk, so that the next boot is from disk.
 	cleanUpRamdisk(ctx context.Context, t *task) error
 	// giveUpRamdisk does as much of cleanUpRamdisk as is possible after that has failed for good.
@@ -49,6 +51,19 @@ func (t *task) fromDisk(ctx context.Context) error {
 	return b.cleanUpRamdisk(ctx, t)
 }
 
+// insertISO makes the server, which is off, boot the ISO image of its instance. What would have to be undone is recorded before.
+func (t *task) insertISO(ctx context.Context, step *node.Step, iso string) error {
+	b, err := t.boot()
+	if err != nil {
+		return err
+	}
+	t.addUndo(node.UndoEjectMedia, node.UndoClearBoot)
+	if err := t.save(ctx); err != nil {
+		return err
+	}
+	return b.insertISO(ctx, t, step, iso, t.node.BootsPersistently())
+}
+
 // noRamdisk is the boot interface where there is no ramdisk: fake hardware.
 type noRamdisk struct{}
 
@@ -56,6 +71,8 @@ func (noRamdisk) prepareRamdisk(ctx context.Context, t *task, _ *node.Step) (boo
 	_, err := t.Store.BeginBoot(ctx, t.op.ID, t.claim, nil)
 	return false, err
 }
+
+func (noRamdisk) insertISO(context.Context, *task, *node.Step, string, bool) error { return nil }
 
 func (noRamdisk) cleanUpRamdisk(_ context.Context, t *task) error {
 	t.undone(node.UndoEjectMedia, node.UndoClearBoot)
@@ -86,6 +103,17 @@ func (virtualMediaBoot) prepareRamdisk(ctx context.Context, t *task, step *node.
 		return false, err
 	}
 	return false, t.setBoot(ctx, device, bmc.Boot{Device: bmc.DeviceCDROM})
+}
+
+func (virtualMediaBoot) insertISO(ctx context.Context, t *task, step *node.Step, iso string, persistent bool) error {
+	media, device, err := t.mediaAndDevice(ctx)
+	if err != nil {
+		return err
+	}
+	if err := t.setMedia(ctx, step, media, iso); err != nil {
+		return err
+	}
+	return t.setBoot(ctx, device, bmc.Boot{Device: bmc.DeviceCDROM, Persistent: persistent})
 }
 
 func (virtualMediaBoot) cleanUpRamdisk(ctx context.Context, t *task) error {

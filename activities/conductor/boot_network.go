@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"go.temper.dev/temper/internal/bmc"
+	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/medium"
 	"go.temper.dev/temper/internal/node"
 )
@@ -39,6 +40,11 @@ func (networkBoot) cleanUpRamdisk(ctx context.Context, t *task) error {
 	return nil
 }
 
+// insertISO can't be done: requests for it are refused (node.CheckInstanceISO).
+func (networkBoot) insertISO(_ context.Context, t *task, _ *node.Step, _ string, _ bool) error {
+	return fault.New(fault.Invalid, "%w", t.node.CheckInstanceISO())
+}
+
 func (networkBoot) giveUpRamdisk(context.Context, *task) {}
 
 // imageBoot boots the ramdisk from an ISO image that UEFI loads by HTTP, with a one-time boot override that has the URL.
@@ -55,4 +61,12 @@ func (i imageBoot) prepareRamdisk(ctx context.Context, t *task, _ *node.Step) (b
 		return false, err
 	}
 	return false, t.setBoot(ctx, device, bmc.Boot{Device: i.device, URI: iso})
+}
+
+func (i imageBoot) insertISO(ctx context.Context, t *task, _ *node.Step, iso string, persistent bool) error {
+	device, err := t.bootDevice(ctx)
+	if err != nil {
+		return err
+	}
+	return t.setBoot(ctx, device, bmc.Boot{Device: i.device, URI: iso, Persistent: persistent})
 }

@@ -42,6 +42,9 @@ func writeImage(ctx context.Context, t *task, step *node.Step) (outcome, error) 
 	case err != nil:
 		return 0, err
 	}
+	if info.ImageType == agent.PartitionImage && t.node.BootMode == string(bmc.ModeBIOS) {
+		return 0, fault.CodedAs(fault.Refused, fault.ImageInvalid, "the server boots by BIOS, and an image of a partition boots by UEFI only")
+	}
 	if step.Issued == nil {
 		if err := t.checkDisk(ctx, size); err != nil {
 			return 0, err
@@ -201,25 +204,50 @@ func prepareDeploy(ctx context.Context, t *task, step *node.Step) (outcome, erro
 	}
 	t.pending.ClearAgent = true
 	t.node.Agent = nil
-	return done, t.fromDisk(ctx)
+	if err := t.fromDisk(ctx); err != nil {
+		return 0, err
+	}
+	return done, t.secureInstance(ctx, false)
 }
 
-// bootInstance boots what was deployed: it removes media, sets boot from disk, and switches the server on.
+// bootInstance boots what was deployed. It removes the media of earlier boots and sets boot from disk, or from the instance's ISO image,
+// and switches the server on.
 func bootInstance(ctx context.Context, t *task, step *node.Step) (outcome, error) {
 	if step.Phase == "" {
 		if err := t.powerTo(ctx, step, bmc.PowerOff, bmc.RequestForceOff, t.Settings.PowerTimeout); err != nil {
 			return 0, err
 		}
-		if err := t.fromDisk(ctx); err != nil {
+		if err := t.toInstance(ctx, step); err != nil {
 			return 0, err
 		}
 		step.Phase = phaseOff
 	}
-	if err := t.powerTo(ctx, step, bmc.PowerOn, bmc.RequestOn, t.Settings.PowerTimeout); err != nil {
-		return 0, err
+	return done, t.powerInstance(ctx, step)
+}
+
+// toInstance makes a server that is off boot its instance next.
+func (t *task) toInstance(ctx context.Context, step *node.Step) error {
+	iso := t.node.InstanceISO(t.instanceInfo)
+	if iso == "" || !step.Inserting() {
+		if err := t.fromDisk(ctx); err != nil {
+			return err
+		}
 	}
-	t.undone(node.UndoPowerOff)
-	return done, nil
+	if iso != "" {
+		if err := t.insertISO(ctx, step, iso); err != nil {
+			return err
+		}
+	}
+	return t.secureInstance(ctx, true)
+}
+
+// powerInstance switches on a server that boots its instance. The ISO image of an instance stays in the drive until the node is given back.
+func (t *task) powerInstance(ctx context.Context, step *node.Step) error {
+	if err := t.powerTo(ctx, step, bmc.PowerOn, bmc.RequestOn, t.Settings.PowerTimeout); err != nil {
+		return err
+	}
+	t.undone(node.UndoBootInstance, node.UndoPowerOff, node.UndoEjectMedia, node.UndoClearBoot)
+	return nil
 }
 
 // switchNetwork does nothing: the network interface noop is the only one there is.

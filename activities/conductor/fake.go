@@ -23,3 +23,15 @@ func (t *task) pretend(ctx context.Context, what string) error {
 	}
 	return t.Fake(ctx, what)
 }
+
+// fakeMode is fakeStep for a boot mode or Secure Boot, which the node then has.
+func fakeMode(ctx context.Context, t *task, step *node.Step) (outcome, error) {
+	if err := t.pretend(ctx, step.Interface); err != nil {
+		return 0, err
+	}
+	found := node.Inspection{BootMode: textArg(step.Args, node.ArgTarget)}
+	if on, ok := step.Args[node.ArgTarget].(bool); ok {
+		found.SecureBoot = &on
+	}
+	return done, t.saveInspection(ctx, found)
+}

@@ -18,6 +18,9 @@ func (t *task) undo(ctx context.Context, step *node.Step, list []node.Undo) erro
 		}
 		t.undone(node.UndoBMCPassword)
 	}
+	if slices.Contains(list, node.UndoBootInstance) {
+		return t.bootBack(ctx, step)
+	}
 	if slices.Contains(list, node.UndoPowerOff) {
 		if !t.node.DisablePowerOff { // else nobody may switch it off any more, and nothing is left to do
 			if err := t.powerTo(ctx, step, bmc.PowerOff, bmc.RequestForceOff, t.Settings.PowerTimeout); err != nil {
@@ -37,6 +40,21 @@ func (t *task) undo(ctx context.Context, step *node.Step, list []node.Undo) erro
 		b.giveUpRamdisk(ctx, t)
 	}
 	return err
+}
+
+// bootBack boots the instance of a node whose server runs the agent, or may do so.
+func (t *task) bootBack(ctx context.Context, step *node.Step) error {
+	if t.node.DisablePowerOff { // since the service began; nobody may switch it off any more
+		t.undone(node.UndoBootInstance)
+		return t.fromDisk(ctx)
+	}
+	if err := t.powerTo(ctx, step, bmc.PowerOff, bmc.RequestForceOff, t.Settings.PowerTimeout); err != nil {
+		return err
+	}
+	if err := t.toInstance(ctx, step); err != nil {
+		return err
+	}
+	return t.powerInstance(ctx, step)
 }
 
 // undoOwed does the undos that earlier operations left. An undo that succeeds is no longer

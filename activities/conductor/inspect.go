@@ -28,6 +28,9 @@ func inspectHardware(ctx context.Context, t *task, _ *node.Step) (outcome, error
 	}
 	_, _, _ = t.currentPower(ctx) // a node without it has been inspected all the same
 	capabilities, _ := t.node.Properties["capabilities"].(string)
+	if err := t.refreshReadings(ctx); err != nil {
+		return 0, err
+	}
 	return done, t.saveInspection(ctx, inspectionOfBMC(inv, capabilities))
 }
 
@@ -108,6 +111,9 @@ func collectInventory(ctx context.Context, t *task, _ *node.Step) (outcome, erro
 	if err != nil {
 		return 0, err
 	}
+	if err := t.refreshReadings(ctx); err != nil {
+		return 0, err
+	}
 	return done, t.saveInspection(ctx, found)
 }
 
@@ -123,7 +129,7 @@ func (t *task) readInventory(ctx context.Context) (node.Inspection, error) {
 	if told, ok := plugin["error"].(string); ok && told != "" {
 		return node.Inspection{}, fault.Coded(fault.InspectionFailed, "%s (the agent could not inspect the server)", agent.OneLine(told))
 	}
-	found, err := inspectionOfAgent(raw)
+	found, err := inspectionOfAgent(t.node, raw, plugin)
 	if err != nil {
 		return node.Inspection{}, fault.CodedAs(fault.Invalid, fault.InspectionFailed, "inventory: %w", err)
 	}

@@ -8,16 +8,17 @@ import (
 	"strconv"
 	"strings"
 
+	"go.temper.dev/temper/internal/admission"
 	"go.temper.dev/temper/internal/agent"
 	"go.temper.dev/temper/internal/jsonvalue"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/internal/rootdevice"
 )
 
-// inspectionOfAgent is what in-band inspection makes of an agent's inventory: Ironic's
-// hooks ports, architecture and memory; local_gb of the smallest disk over 4 GiB,
-// less one, as Ironic's root device hint default does.
-func inspectionOfAgent(raw map[string]any) (node.Inspection, error) {
+// inspectionOfAgent is what in-band inspection of n makes of an agent's inventory and its other data: Ironic's
+// hooks ports, architecture, memory, root-device and local-link-connection (drivers/modules/inspector/hooks). local_gb is that of the disk
+// that n's root device hints name or, without hints, of the smallest disk over 4 GiB, less one.
+func inspectionOfAgent(n *node.Node, raw, plugin map[string]any) (node.Inspection, error) {
 	b, err := json.Marshal(raw)
 	if err != nil {
 		return node.Inspection{}, fmt.Errorf("encode: %w", err)
@@ -38,11 +39,7 @@ func inspectionOfAgent(raw map[string]any) (node.Inspection, error) {
 		memory = int64(inv.Memory.Total) >> 20
 	}
 	put("memory_mb", memory)
-	var sizes []int64
-	for _, d := range inv.Disks {
-		sizes = append(sizes, int64(d.Size))
-	}
-	put("local_gb", localGB(sizes))
+	put("local_gb", rootGB(n, raw, inv.Disks))
 	if arch := string(inv.CPU.Architecture); arch != "" && len(arch) <= maxArchitecture {
 		props["cpu_arch"] = arch
 	}
@@ -51,15 +48,53 @@ func inspectionOfAgent(raw map[string]any) (node.Inspection, error) {
 		out.BootMode = mode
 	}
 	pxe := strings.ToLower(string(inv.Boot.PXEInterface))
-	for _, n := range inv.Interfaces {
-		mac, err := node.ValidMAC(string(n.MAC))
+	for _, i := range inv.Interfaces {
+		mac, err := node.ValidMAC(string(i.MAC))
 		if err != nil || !isUnicast(mac) {
 			continue // no address, or none that a port could have
 		}
-		out.Ports = append(out.Ports, node.Port{Address: mac, PXEEnabled: pxe == "" || pxe == mac, AvailableForDynamicPortgroup: true})
+		out.Ports = append(out.Ports, node.Port{Address: mac, PXEEnabled: pxe == "" || pxe == mac, AvailableForDynamicPortgroup: true, LocalLinkConnection: linkOf(plugin, string(i.Name))})
 	}
 	return out, nil
 }
+
+// rootGB is local_gb of a node.
+func rootGB(n *node.Node, inventory map[string]any, disks []agent.Disk) int64 {
+	if hinted := (&node.Node{UUID: n.UUID, Properties: n.Properties}); admission.Hinted(hinted) {
+		if root, known, err := admission.RootDisk(hinted, inventory); known {
+			if err != nil {
+				return 0
+			}
+			return localGB([]int64{root.Size})
+		}
+	}
+	var sizes []int64
+	for _, d := range disks {
+		sizes = append(sizes, int64(d.Size))
+	}
+	return localGB(sizes)
+}
+
+// linkOf is to which port of which switch an interface is connected, as far as LLDP says it; nil = it does not. A switch whose id is no
+// MAC can't be a port's switch_id.
+func linkOf(plugin map[string]any, name string) map[string]any {
+	all, _ := plugin["parsed_lldp"].(map[string]any)
+	said, _ := all[name].(map[string]any)
+	id, _ := said["switch_chassis_id"].(string)
+	port, _ := said["switch_port_id"].(string)
+	mac, err := node.ValidMAC(id)
+	if err != nil || port == "" || len(port) > maxSwitchText {
+		return nil
+	}
+	link := map[string]any{"switch_id": mac, "port_id": port}
+	if system, _ := said["switch_system_name"].(string); system != "" && len(system) <= maxSwitchText {
+		link["switch_info"] = system
+	}
+	return link
+}
+
+// maxSwitchText bounds what a switch says of itself, in bytes.
+const maxSwitchText = 255
 
 // maxArchitecture bounds the name of a processor architecture, in bytes.
 const maxArchitecture = 64

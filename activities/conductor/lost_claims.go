@@ -76,3 +76,10 @@ func (c *lostClaimCounter) SaveInspection(ctx context.Context, operation int64, 
 	c.count("save", err)
 	return leftOut, err
 }
+
+// SaveRAID implements OperationStore.
+func (c *lostClaimCounter) SaveRAID(ctx context.Context, operation int64, claim node.Claim, config map[string]any) error {
+	err := c.OperationStore.SaveRAID(ctx, operation, claim, config)
+	c.count("save", err)
+	return err
+}

@@ -16,7 +16,10 @@ func positionsOf(o *node.Operation) []string {
 }
 
 func positionOf(s *node.Step) string {
-	place := fmt.Sprintf("%s %t %s %d %t", s.Name(), s.Over(), s.Phase, s.Restarts, s.Restarting)
+	place := fmt.Sprintf("%s %t %s %d %t %t", s.Name(), s.Over(), s.Phase, s.Restarts, s.Restarting, s.Written != nil)
+	for _, u := range s.Updates {
+		place += fmt.Sprintf(" %s %t %t %t %t", u.Component, u.Sent != nil, u.Ended, u.Booted, u.Done)
+	}
 	if s.Issued != nil {
 		place += " " + s.Issued.Command + " " + s.Issued.Task
 	}

@@ -9,10 +9,13 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// verifyPower reads the power state: the BMC is there and takes the credentials.
+// verifyPower reads the power state: the BMC is there and takes the credentials. Then it reads what clients can list of the node.
 func verifyPower(ctx context.Context, t *task, _ *node.Step) (outcome, error) {
 	_, _, err := t.currentPower(ctx)
-	return done, err
+	if err != nil {
+		return 0, err
+	}
+	return done, t.refreshReadings(ctx)
 }
 
 // currentPower returns the node's power control and the power state that it shows now.

@@ -49,6 +49,16 @@ func (s *Steps) readBMC(ctx context.Context, in ReadInput) (out node.BMCReading,
 			return out, n.Unsupported("management")
 		}
 		out, err = readBoot(ctx, session, in.What)
+	case node.ReadIndicators:
+		if session.Indicators == nil {
+			return out, n.Unsupported(node.StepSetIndicator)
+		}
+		out.Indicators, err = session.ReadIndicators(ctx)
+	case node.ReadMedia:
+		if session.MediaDrives == nil {
+			return out, n.Unsupported(node.StepAttachMedia)
+		}
+		out.Media, err = readMedia(ctx, session)
 	case node.ReadSubscriptions, node.ReadSubscription:
 		if session.Subscriber == nil {
 			return out, n.Unsupported("vendor")
@@ -103,6 +113,15 @@ func readBoot(ctx context.Context, session bmc.BootDevice, what node.Reading) (o
 		out.BootDevices = append(out.BootDevices, string(d))
 	}
 	return out, err
+}
+
+// readMedia reads the virtual drives. Their URLs go through Temporal without what may be secret.
+func readMedia(ctx context.Context, session bmc.MediaDrives) ([]node.MediaDrive, error) {
+	_, all, err := session.ReadDrives(ctx, "")
+	for i := range all {
+		all[i].Image = mask.URLs(all[i].Image)
+	}
+	return all, err
 }
 
 // readSubscriptions reads all subscriptions or one. The answer goes through Temporal, so that what may be secret is masked.

@@ -254,6 +254,25 @@ func (a asker) RemoveAccount(ctx context.Context, user string) error {
 	return a.send(ctx, bmc.NameRemoveAccount(user), func() error { return a.Session.RemoveAccount(a.t.listening(ctx), user) })
 }
 
+// SetBIOS implements bmc.BIOSControl.
+func (a asker) SetBIOS(ctx context.Context, values map[string]any) error {
+	return a.send(ctx, bmc.NameSetBIOS(values), func() error { return a.Session.SetBIOS(a.t.listening(ctx), values) })
+}
+
+// ResetBIOS implements bmc.BIOSControl.
+func (a asker) ResetBIOS(ctx context.Context) error {
+	return a.send(ctx, bmc.NameResetBIOS, func() error { return a.Session.ResetBIOS(a.t.listening(ctx)) })
+}
+
+// UpdateFirmware implements bmc.FirmwareControl.
+func (a asker) UpdateFirmware(ctx context.Context, image bmc.FirmwareImage) (task string, err error) {
+	err = a.send(ctx, bmc.NameUpdateFirmware(image.URL), func() (err error) {
+		task, err = a.Session.UpdateFirmware(a.t.listening(ctx), image)
+		return err
+	})
+	return task, err
+}
+
 // CreateSubscription implements bmc.Subscriber.
 func (a asker) CreateSubscription(ctx context.Context, s node.EventSubscription, headers []any) (made bmc.Subscription, err error) {
 	err = a.send(ctx, bmc.NameSubscribe, func() (err error) {
@@ -266,4 +285,49 @@ func (a asker) CreateSubscription(ctx context.Context, s node.EventSubscription,
 // DeleteSubscription implements bmc.Subscriber.
 func (a asker) DeleteSubscription(ctx context.Context, id string) error {
 	return a.send(ctx, bmc.NameUnsubscribe(id), func() error { return a.Session.DeleteSubscription(a.t.listening(ctx), id) })
+}
+
+// CreateVolume implements bmc.Volumes.
+func (a asker) CreateVolume(ctx context.Context, v bmc.NewVolume) (task string, err error) {
+	err = a.send(ctx, bmc.NameCreateVolume, func() (err error) {
+		task, err = a.Session.CreateVolume(a.t.listening(ctx), v)
+		return err
+	})
+	return task, err
+}
+
+// DeleteVolume implements bmc.Volumes.
+func (a asker) DeleteVolume(ctx context.Context, path string) (task string, err error) {
+	err = a.send(ctx, bmc.NameDeleteVolume(path), func() (err error) {
+		task, err = a.Session.DeleteVolume(a.t.listening(ctx), path)
+		return err
+	})
+	return task, err
+}
+
+// SetClock implements bmc.Clock.
+func (a asker) SetClock(ctx context.Context, at time.Time, offset string) error {
+	return a.send(ctx, bmc.NameSetClock, func() error { return a.Session.SetClock(a.t.listening(ctx), at, offset) })
+}
+
+// SetBootMode implements bmc.BootModes.
+func (a asker) SetBootMode(ctx context.Context, m bmc.Mode) error {
+	return a.send(ctx, bmc.NameBootMode(m), func() error { return a.Session.SetBootMode(a.t.listening(ctx), m) })
+}
+
+// SetSecureBoot implements bmc.BootModes.
+func (a asker) SetSecureBoot(ctx context.Context, on bool) error {
+	return a.send(ctx, bmc.NameSecureBoot(on), func() error { return a.Session.SetSecureBoot(a.t.listening(ctx), on) })
+}
+
+// SetIndicator implements bmc.Indicators.
+func (a asker) SetIndicator(ctx context.Context, component, name, state string) error {
+	return a.send(ctx, bmc.NameIndicator(component, name, state), func() error {
+		return a.Session.SetIndicator(a.t.listening(ctx), component, name, state)
+	})
+}
+
+// AttachMedia implements bmc.MediaDrives.
+func (a asker) AttachMedia(ctx context.Context, kind, url string) error {
+	return a.send(ctx, bmc.NameInsert(url), func() error { return a.Session.AttachMedia(a.t.listening(ctx), kind, url) })
 }

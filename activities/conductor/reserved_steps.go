@@ -66,6 +66,11 @@ func reboot(ctx context.Context, t *task, step *node.Step) (outcome, error) {
 	if node.UsesAgent(t.node, t.op.Kind) && t.node.Agent != nil || step.Phase == phaseArmed || step.Phase == phaseBooted {
 		return bootAgent(ctx, t, step)
 	}
+	return offAndOn(ctx, t, step)
+}
+
+// offAndOn switches the server off and on again.
+func offAndOn(ctx context.Context, t *task, step *node.Step) (outcome, error) {
 	if step.Phase == "" {
 		if err := t.powerTo(ctx, step, bmc.PowerOff, bmc.RequestForceOff, t.Settings.PowerTimeout); err != nil {
 			return 0, err

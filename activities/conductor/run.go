@@ -269,6 +269,7 @@ func (t *task) recordFailure(err error) error {
 	}
 	log("step failed", zap.String("step", step.Name()), zap.Int("failures", failures), zap.Bool("retried", retry), zap.Error(se.err))
 	if !retry {
+		t.holds = step.Cause.Row().Holds && !t.op.Kind.Spec().Undoes
 		return activities.NonRetryable(se.err)
 	}
 	return activities.RetryAfter(se.err, pause)

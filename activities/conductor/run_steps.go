@@ -45,7 +45,11 @@ func (s *Steps) RunSteps(ctx context.Context, in StepsInput) (StepsResult, error
 		return t.result(NextElsewhere), nil
 	}
 	if err != nil {
-		return StepsResult{}, s.failure(ctx, t, err)
+		err = s.failure(ctx, t, err)
+		if t.holds {
+			return t.result(NextFailed), nil
+		}
+		return StepsResult{}, err
 	}
 	if step := t.op.CurrentStep(); next == NextAsked && step != nil && step.State == node.StepRunning {
 		t.recordHandOver(nil)

@@ -22,6 +22,14 @@ type Settings struct {
 	AwayTimeout      time.Duration                 // how long silence of a BMC is no failure of a step; 0 = it is one at once
 	MediaTimeout     time.Duration                 // how long inserting a medium may take; shorter than an undo may take
 	MediaPoll        time.Duration                 // longest pause between two reads of the virtual drive
+	BIOSTimeout      time.Duration                 // how long BIOS settings may take to show after the server was switched on
+	BIOSSettle       time.Duration                 // how long they may take when the agent has called after that boot
+	BIOSBoot         time.Duration                 // how long the firmware of a server without an agent may take to test the hardware, where the BMC does not show that
+	BIOSPoll         time.Duration                 // longest pause between two reads of them
+	FirmwareTimeout  time.Duration                 // how long the task of an update of firmware may take
+	FirmwareStart    time.Duration                 // how long it may wait before the server is booted for it
+	FirmwareSettle   time.Duration                 // how long the new version may take to show when the task has ended
+	FirmwarePoll     time.Duration                 // longest pause between two looks
 	AgentPoll        time.Duration                 // longest pause between two reads of the agent's commands
 	AgentWait        map[node.Family]time.Duration // how long to wait for the agent's call after boot: deploy_callback_timeout, ...
 	TellEvery        time.Duration                 // how often at most a step that waits writes what it waits for; a step that is over before writes nothing
@@ -31,7 +39,24 @@ type Settings struct {
 	DeathWithin      time.Duration                 // a conductor that dies within this time of taking a step up may have died of the step
 	DeathPause       time.Duration                 // how long the first attempt after such deaths is delayed
 	Agent            agent.Settings
+	Erasing          Erasing        // how agents erase disks
 	Boot             node.BootSites // where servers boot the agent from CDs that Temper makes
+}
+
+// Erasing says how agents erase disks. The zero value is Ironic's default.
+type Erasing struct {
+	NoATA     bool // disks are not asked for ATA's secure erase
+	NoNVMe    bool // nor for NVMe's format and sanitize
+	Overwrite bool // a disk that should erase itself and can't is overwritten, instead of failing the step
+}
+
+// internal returns the settings as Ironic's conductors write them into driver_internal_info for agents (conductor/cleaning.py,
+// agent_add_clean_params).
+func (e Erasing) internal() map[string]any {
+	return map[string]any{
+		"agent_enable_ata_secure_erase": !e.NoATA, "agent_enable_nvme_secure_erase": !e.NoNVMe,
+		"agent_continue_if_secure_erase_failed": e.Overwrite, "agent_continue_if_ata_erase_failed": e.Overwrite,
+	}
 }
 
 // WithDefaults returns s with defaults for the fields that are zero.
@@ -52,6 +77,14 @@ func (s Settings) WithDefaults() Settings {
 	setDefault(&s.BusyPatience, 10*time.Minute)
 	setDefault(&s.MediaTimeout, 2*time.Minute)
 	setDefault(&s.MediaPoll, 2*time.Second)
+	setDefault(&s.BIOSTimeout, 20*time.Minute)
+	setDefault(&s.BIOSSettle, 2*time.Minute)
+	setDefault(&s.BIOSBoot, 10*time.Minute)
+	setDefault(&s.BIOSPoll, 10*time.Second)
+	setDefault(&s.FirmwareTimeout, time.Hour)
+	setDefault(&s.FirmwareStart, time.Minute)
+	setDefault(&s.FirmwareSettle, 10*time.Minute)
+	setDefault(&s.FirmwarePoll, 10*time.Second)
 	setDefault(&s.AgentPoll, 2*time.Second)
 	s.BootTries = cmp.Or(s.BootTries, 2)
 	wait := map[node.Family]time.Duration{}

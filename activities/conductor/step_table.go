@@ -27,6 +27,13 @@ func init() {
 		"management.set_boot_device": setBootDevice,
 		"management.inject_nmi":      injectNMI,
 		"management.undo":            undoOwed,
+		"management.set_bmc_clock":   setBMCClock,
+
+		"management.set_boot_mode":         setBootMode,
+		"management.set_secure_boot_state": setSecureBoot,
+		"management.set_indicator_state":   setIndicator,
+		"management.attach_virtual_media":  attachMedia,
+		"management.detach_virtual_media":  detachMedia,
 
 		"management.make_bmc_password":   makeBMCPassword,
 		"management.try_bmc_password":    tryBMCPassword,
@@ -51,6 +58,9 @@ func init() {
 		"deploy.tear_down_cleaning": leaveOff,
 		"deploy.tear_down":          tearDown,
 
+		"deploy.prepare_service":   bootForSteps,
+		"deploy.tear_down_service": bootInstance,
+
 		"inspect.inspect_hardware": inspectHardware,
 		"inspect.boot_agent":       bootAgent,
 		"inspect.collect":          collectInventory,
@@ -59,6 +69,13 @@ func init() {
 		"rescue.boot_agent":      bootAgent,
 		"rescue.finalize_rescue": finalizeRescue,
 		"rescue.unrescue":        bootInstance,
+
+		"bios.apply_configuration":  applyBIOS,
+		"bios.factory_reset":        resetBIOS,
+		"raid.create_configuration": createRAID,
+		"raid.apply_configuration":  applyRAID,
+		"raid.delete_configuration": deleteRAID,
+		"firmware.update":           updateFirmware,
 
 		node.StepHold:     hold,
 		node.StepWait:     wait,
@@ -72,6 +89,11 @@ func init() {
 		"inspect.inspect_hardware": fakeStep,
 		"rescue.rescue":            fakeStep,
 		"rescue.unrescue":          fakeStep,
+
+		"management.set_boot_mode":         fakeMode,
+		"management.set_secure_boot_state": fakeMode,
+		"management.attach_virtual_media":  fakeStep,
+		"management.detach_virtual_media":  fakeStep,
 
 		"management.make_bmc_password":   fakeStep,
 		"management.try_bmc_password":    fakeStep,

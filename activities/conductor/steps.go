@@ -30,6 +30,9 @@ type Steps struct {
 	// instance_info gives the checksum as a URL, Image fetches that, so that the agent gets a digest. The error is fault.Unavailable
 	// while Temper fetches an image that it is to serve to the agent.
 	Image func(ctx context.Context, r ImageRequest) (info agent.ImageInfo, size int64, err error)
+	// FetchFirmware fetches an image of firmware for a BMC that does not fetch it itself, and compares it with the checksum, if there is
+	// one. nil = nobody can.
+	FetchFirmware func(ctx context.Context, url, checksum string) (bmc.FirmwareFile, error)
 	// ReportSteps tells the workflow which of its steps runs. It may be nil.
 	ReportSteps func(ctx context.Context, workflowID, runID string, told StepsUpdate) error
 	// Recordings keep what servers print while they boot; nil = nobody does.

@@ -29,7 +29,10 @@ type OperationStore interface {
 	SavePassword(ctx context.Context, operation int64, c node.Claim, p node.PendingPassword) error
 	SettlePassword(ctx context.Context, operation int64, c node.Claim, taken bool) error
 	SilenceStore
+	ReadingStore
 	SaveInspection(ctx context.Context, operation int64, c node.Claim, i node.Inspection) (leftOut int, err error)
+	// SaveRAID writes the node's raid_config.
+	SaveRAID(ctx context.Context, operation int64, c node.Claim, config map[string]any) error
 	// StillDead returns the deaths without those of conductors that have turned out
 	// to be alive.
 	StillDead(ctx context.Context, deaths []node.Death) ([]node.Death, error)

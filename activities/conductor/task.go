@@ -51,6 +51,7 @@ type task struct {
 	powerAt    time.Time                 // when pending.Power was read
 	lastWait   atomic.Pointer[node.Wait] // a copy of op.StepWait, for reportLater
 	toldAt     time.Time                 // when the row got what the step waits for, or the step began
+	holds      bool                      // the step has failed of a cause that only a person can judge
 	undoes     bool                      // it runs Undo, not a step
 	positions  []string                  // how far the steps were when they were last saved
 	progressed bool                      // progress was made under the claim
@@ -174,6 +175,53 @@ func (t *task) accounts(ctx context.Context) (bmc.Accounts, error) {
 	return capability[bmc.Accounts](t, s.Accounts, asker{s, t}, changingPassword, err)
 }
 
+func (t *task) biosControl(ctx context.Context) (bmc.BIOSControl, error) {
+	s, err := t.bmc(ctx)
+	return capability[bmc.BIOSControl](t, s.BIOSControl, asker{s, t}, "BIOS settings", err)
+}
+
+// volumeControl makes volumes, and says how far the tasks for them are.
+type volumeControl interface {
+	bmc.Volumes
+	bmc.TaskReader
+}
+
+func (t *task) volumes(ctx context.Context) (volumeControl, error) {
+	s, err := t.bmc(ctx)
+	return capability[volumeControl](t, s.Volumes, asker{s, t}, "raid", err)
+}
+
+// firmwareControl updates firmware, and says how far the tasks for that are.
+type firmwareControl interface {
+	bmc.FirmwareControl
+	bmc.TaskReader
+}
+
+func (t *task) firmwareControl(ctx context.Context) (firmwareControl, error) {
+	s, err := t.bmc(ctx)
+	return capability[firmwareControl](t, s.FirmwareControl, asker{s, t}, "updates of firmware", err)
+}
+
+func (t *task) bootModes(ctx context.Context, what string) (bmc.BootModes, error) {
+	s, err := t.bmc(ctx)
+	return capability[bmc.BootModes](t, s.BootModes, asker{s, t}, what, err)
+}
+
+func (t *task) clock(ctx context.Context) (bmc.Clock, error) {
+	s, err := t.bmc(ctx)
+	return capability[bmc.Clock](t, s.Clock, asker{s, t}, node.StepSetBMCClock, err)
+}
+
+func (t *task) indicators(ctx context.Context) (bmc.Indicators, error) {
+	s, err := t.bmc(ctx)
+	return capability[bmc.Indicators](t, s.Indicators, asker{s, t}, node.StepSetIndicator, err)
+}
+
+func (t *task) mediaDrives(ctx context.Context) (bmc.MediaDrives, error) {
+	s, err := t.bmc(ctx)
+	return capability[bmc.MediaDrives](t, s.MediaDrives, asker{s, t}, node.StepAttachMedia, err)
+}
+
 func (t *task) virtualMedia(ctx context.Context) (bmc.VirtualMedia, error) {
 	s, err := t.bmc(ctx)
 	return capability[bmc.VirtualMedia](t, s.VirtualMedia, asker{s, t}, "virtual media", err)
@@ -185,9 +233,9 @@ func (t *task) inspector(ctx context.Context) (bmc.Inspector, error) {
 }
 
 // capability returns c, or else why there is none: err, or that the node's driver, which has it, lacks it.
-func capability[T comparable](t *task, has, c T, what string, err error) (T, error) {
+func capability[T any](t *task, has any, c T, what string, err error) (T, error) {
 	var none T
-	if err == nil && has == none {
+	if err == nil && has == nil {
 		err = t.node.Unsupported(what)
 	}
 	if err != nil {

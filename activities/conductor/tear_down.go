@@ -18,7 +18,7 @@ func leaveOff(ctx context.Context, t *task, step *node.Step) (outcome, error) {
 	}
 	t.pending.ClearAgent = true
 	t.node.Agent = nil
-	t.undone(node.UndoPowerOff)
+	t.undone(node.UndoPowerOff, node.UndoBootInstance) // no instance is to be booted on a server that is left off
 	return done, t.fromDisk(ctx)
 }
 
@@ -30,6 +30,9 @@ func tearDown(ctx context.Context, t *task, step *node.Step) (outcome, error) {
 	}
 	if o, err := leaveOff(ctx, t, step); err != nil {
 		return o, err
+	}
+	if err := t.secureInstance(ctx, false); err != nil {
+		return 0, err
 	}
 	t.move(node.EventClean)
 	return done, nil

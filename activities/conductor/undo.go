@@ -113,7 +113,8 @@ func (t *task) undoAll(ctx context.Context) (err error) {
 // whose step did not wait for it, because it was cancelled or its conductor died. Otherwise
 // the server could come up after the undo found it off.
 func (t *task) awaitPendingPowerOn(ctx context.Context) error {
-	if !slices.Contains(t.op.Undo, node.UndoPowerOff) || t.node.DisablePowerOff {
+	off := slices.Contains(t.op.Undo, node.UndoPowerOff) || slices.Contains(t.op.Undo, node.UndoBootInstance)
+	if !off || t.node.DisablePowerOff {
 		return nil
 	}
 	for i := range t.op.Steps {

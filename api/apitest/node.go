@@ -29,6 +29,7 @@ var kindIn = map[node.State]node.OperationKind{
 	node.Verifying: node.KindManage, node.Inspecting: node.KindInspect, node.InspectWait: node.KindInspect,
 	node.Deploying: node.KindDeploy, node.DeployWait: node.KindDeploy, node.DeployHold: node.KindDeploy,
 	node.Deleting: node.KindUndeploy, node.Cleaning: node.KindProvide, node.CleanWait: node.KindProvide, node.CleanHold: node.KindProvide,
+	node.Adopting: node.KindAdopt, node.Servicing: node.KindService, node.ServiceWait: node.KindService, node.ServiceHold: node.KindService,
 	node.Rescuing: node.KindRescue, node.RescueWait: node.KindRescue, node.Unrescuing: node.KindUnrescue,
 }
 
@@ -39,10 +40,6 @@ func (b *Bench) MoveTo(uuid string, s node.State) {
 	if !node.Transient(s) {
 		return
 	}
-	kind, ok := kindIn[s]
-	if !ok {
-		kind = node.KindClean // service, adoption: their kinds are not built
-	}
 	phase := "running"
 	if node.Waits(s) {
 		phase = "waiting"
@@ -52,7 +49,7 @@ func (b *Bench) MoveTo(uuid string, s node.State) {
 			'[{"index":0,"interface":"deploy","step":"prepare","priority":0,"source":"core","state":"done","attempts":1},
 			  {"index":1,"interface":"deploy","step":"write_image","priority":80,"source":"driver","state":"running","attempts":2,"last_error":"agent busy","args":{"a":1}},
 			  {"index":2,"interface":"deploy","step":"boot_instance","priority":20,"source":"driver","state":"pending","attempts":0}]'
-		FROM nodes WHERE uuid = $1`, uuid, string(kind), phase, string(node.TargetOf(s)))
+		FROM nodes WHERE uuid = $1`, uuid, string(kindIn[s]), phase, string(node.TargetOf(s)))
 	if node.Waits(s) { // for an agent, whose boot has begun
 		b.SQL(`INSERT INTO agents (node_id) SELECT id FROM nodes WHERE uuid = $1 ON CONFLICT DO NOTHING`, uuid)
 	}
@@ -90,7 +87,7 @@ func ProvisionBody(verb string) map[string]any {
 	case "rescue":
 		body["rescue_password"] = "hunter2"
 	case "service":
-		body["service_steps"] = []any{map[string]any{"interface": "deploy", "step": "erase_devices"}}
+		body["service_steps"] = []any{map[string]any{"interface": "bios", "step": "factory_reset"}}
 	}
 	return body
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // Newest is the minor microversion of requests that name none.
-const Newest = 114
+const Newest = 115
 
 // Headers of Ironic's microversions: the one that is asked for or served, and
 // the newest that is served.

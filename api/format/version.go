@@ -14,7 +14,7 @@ import (
 // The microversions that are served. Nothing was ever dropped since 1.1.
 const (
 	MinMinor = 1
-	MaxMinor = 114
+	MaxMinor = 115
 )
 
 // Headers of the negotiation (Ironic controllers/base.py; the second form is

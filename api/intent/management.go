@@ -30,9 +30,9 @@ func BootDeviceOf(in *format.Object) (node.BootDevice, error) {
 	return b, in.Err
 }
 
-// DecideManagement opens an operation of kind k, which makes one request to the management interface. device is for
-// node.KindBootDevice.
-func (s *Service) DecideManagement(n *node.Node, fl *Fleet, k node.OperationKind, device node.BootDevice, by string) (*node.Request, error) {
+// DecideManagement opens an operation of kind k, which makes one request to the management interface. o has the boot device or the
+// arguments of its step.
+func (s *Service) DecideManagement(n *node.Node, fl *Fleet, k node.OperationKind, o plan.Options, by string) (*node.Request, error) {
 	d, err := admission.Management(n, k, fl.Reservation(n))
 	if err != nil {
 		return nil, err
@@ -43,11 +43,13 @@ func (s *Service) DecideManagement(n *node.Node, fl *Fleet, k node.OperationKind
 	if err := s.Drivers.Validate(n.Driver, n.DriverInfo); err != nil {
 		return nil, err
 	}
-	steps, err := plan.Steps(k, n, nil, plan.Options{BootDevice: device})
+	steps, err := plan.Steps(k, n, nil, o)
 	if err != nil {
 		return nil, err
 	}
-	return &node.Request{Apply: d.Apply, Open: &node.Operation{Kind: k, Steps: steps, RequestedBy: by}}, nil
+	r := &node.Request{Apply: d.Apply, Secrets: node.Secrets{}}
+	r.Open = &node.Operation{Kind: k, Steps: sealSteps(n, k, steps, r.Secrets), RequestedBy: by}
+	return r, nil
 }
 
 // ManagementObstacles returns everything that is in the way of a request to the management interface.
@@ -64,6 +66,17 @@ func (s *Service) ManagementObstacles(n *node.Node, fl *Fleet, k node.OperationK
 // ReadBoot has a conductor read what is about the boot device from the BMC of the request's node.
 func (s *Service) ReadBoot(c *gin.Context, what node.Reading) (node.BMCReading, error) {
 	return s.read(c, what, "", func(n *node.Node) error { return admission.SupportsManagement(n, node.KindBootDevice) })
+}
+
+// ReadManagement has a conductor read what is about requests of kind k; word is Ironic's name of what the management interface has to
+// support.
+func (s *Service) ReadManagement(c *gin.Context, what node.Reading, k node.OperationKind, word string) (node.BMCReading, error) {
+	return s.read(c, what, "", func(n *node.Node) error {
+		if admission.SupportsManagement(n, k) != nil {
+			return n.Unsupported(word)
+		}
+		return nil
+	})
 }
 
 // read has a conductor read something from the BMC of the request's node, of several the one with that id, unless the node does not

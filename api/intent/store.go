@@ -22,6 +22,7 @@ type Store interface {
 	NodeStore
 	AttentionStore
 	HealthStore
+	ReadingStore
 	ConsoleStore
 	SubscriptionStore
 	RequestStore
@@ -122,6 +123,12 @@ type HealthStore interface {
 	NodeHealth(ctx context.Context, ident string) (*node.NodeHealth, error)
 	// HealthList returns nodes whose health was ever read, in order of age.
 	HealthList(ctx context.Context, f node.HealthFilter) ([]node.NodeHealth, error)
+}
+
+// ReadingStore has what conductors read of nodes for lists.
+type ReadingStore interface {
+	// KeptReading returns what was read last through an interface of the node with this id; nil = nothing was.
+	KeptReading(ctx context.Context, nodeID int64, iface string) (*node.KeptReading, error)
 }
 
 // ConsoleStore has the serial consoles that conductors hold open for clients.
@@ -305,6 +312,7 @@ type RecordStore interface {
 	// records of nodes that were deleted.
 	WholeHistory(ctx context.Context, ident, marker string, limit int) ([]node.HistoryEvent, error)
 	DeletedNodes(ctx context.Context, f node.DeletedFilter) ([]node.Deleted, error)
+	Shards(ctx context.Context) ([]node.Shard, error)
 	HistoryEvent(ctx context.Context, ident, uuid string) (*node.HistoryEvent, error)
 	Inventory(ctx context.Context, ident string) (inventory, plugin map[string]any, err error)
 	// Hardware compares the inventory of a node with the one before, and with other nodes of its resource class.

@@ -35,6 +35,11 @@ func (s *Service) validateImplementation(n *node.Node, kind string) error {
 		return nil
 	case i.WritesImage:
 		return s.validateDeploy(n)
+	case i.BootsISO:
+		if err := n.CheckInstanceISO(); err != nil {
+			return fault.Coded(fault.ImageInvalid, "%w", err)
+		}
+		return nil
 	case i.Means == node.MeansAgent && kind == "rescue":
 		return s.validateBoot(n, node.RescueFamily)
 	case i.Means == node.MeansAgent, i.Boot != "":

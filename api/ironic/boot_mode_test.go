@@ -6,18 +6,69 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"go.temper.dev/temper/api/apitest"
+	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/node"
 )
 
-func TestNoDriverSetsTheBootModeYet(t *testing.T) {
+const (
+	bootModePath   = "/v1/nodes/n1/states/boot_mode"
+	secureBootPath = "/v1/nodes/n1/states/secure_boot"
+)
+
+// asked returns the step of the open operation of the only node.
+func asked(t *testing.T, b *apitest.Bench, k node.OperationKind) node.Step {
+	t.Helper()
+	n, err := b.Store.Node(t.Context(), "n1")
+	require.NoError(t, err)
+	require.NotNil(t, n.Operation)
+	require.Equal(t, k, n.Operation.Kind)
+	require.Len(t, n.Operation.Steps, 1)
+	return n.Operation.Steps[0]
+}
+
+func TestTheBootModeIsSetByAnOperation(t *testing.T) {
 	t.Parallel()
 	b := apitest.New(t).WithConductors()
 	b.Enrolled("n1")
-	const mode, secure = "/v1/nodes/n1/states/boot_mode", "/v1/nodes/n1/states/secure_boot"
-	require.Contains(t, b.At(76, "PUT", mode, map[string]any{"target": "uefi"}).Fails(400), "does not support set_boot_mode (disabled or not implemented)")
-	require.Contains(t, b.At(76, "PUT", secure, map[string]any{"target": true}).Fails(400), "does not support set_secure_boot_state (disabled or not implemented)")
-	b.At(75, "PUT", mode, map[string]any{"target": "uefi"}).Fails(404)
-	b.At(75, "PUT", secure, map[string]any{"target": true}).Fails(404)
-	require.Contains(t, b.Put(mode, map[string]any{"target": "x"}).Fails(400), "Invalid boot mode x")
-	b.Put(mode, map[string]any{}).Fails(400)
-	b.Put(secure, map[string]any{}).Fails(400)
+	b.At(76, "PUT", bootModePath, map[string]any{"target": "bios"}).Is(202)
+	s := asked(t, b, node.KindBootMode)
+	require.Equal(t, "management.set_boot_mode", s.Name())
+	require.Equal(t, map[string]any{"target": "bios"}, s.Args)
+	require.Contains(t, b.Put(secureBootPath, map[string]any{"target": true}).Fails(409), "is locked by host")
+}
+
+func TestSecureBootIsSwitchedByAnOperation(t *testing.T) {
+	t.Parallel()
+	b := apitest.New(t).WithConductors()
+	b.Enrolled("n1")
+	b.At(76, "PUT", secureBootPath, map[string]any{"target": "true"}).Is(202)
+	require.Equal(t, map[string]any{"target": true}, asked(t, b, node.KindSecureBoot).Args)
+}
+
+func TestBootModesThatAreRefused(t *testing.T) {
+	t.Parallel()
+	b := apitest.New(t).WithConductors()
+	b.Post("/v1/nodes", map[string]any{"driver": "fake-hardware", "name": "n1", "management_interface": "noop"}).Is(201)
+	require.Contains(t, b.Put(bootModePath, map[string]any{"target": "uefi"}).Fails(400), "does not support management (disabled or not implemented)")
+	b.At(75, "PUT", bootModePath, map[string]any{"target": "uefi"}).Fails(404)
+	b.At(75, "PUT", secureBootPath, map[string]any{"target": true}).Fails(404)
+	require.Contains(t, b.Put(bootModePath, map[string]any{"target": "x"}).Fails(400), "Invalid boot mode x")
+	b.Put(bootModePath, map[string]any{}).Fails(400)
+	b.Put(secureBootPath, map[string]any{}).Fails(400)
+	require.Contains(t, b.Put(secureBootPath, map[string]any{"target": "x"}).Fails(400), "Invalid target")
+}
+
+// The request was answered before, so the node says why it failed.
+func TestABootModeThatIsRefusedIsTheLastErrorOfItsNode(t *testing.T) {
+	t.Parallel()
+	b := managed(t, node.End{Outcome: node.Failed, Error: "no such mode", Cause: fault.BootModeRefused})
+	b.Put(bootModePath, map[string]any{"target": "bios"}).Is(202)
+	o := b.LastOperation("n1")
+	_, err := b.Store.CloseOperation(t.Context(), node.End{Operation: o.ID, Outcome: node.Failed, Error: "no such mode", Cause: fault.BootModeRefused})
+	require.NoError(t, err)
+	require.Equal(t, "no such mode", b.Field("n1", "last_error"))
+	b.Put(bootModePath, map[string]any{"target": "uefi"}).Is(202)
+	_, err = b.Store.CloseOperation(t.Context(), node.End{Operation: b.LastOperation("n1").ID, Outcome: node.Succeeded})
+	require.NoError(t, err)
+	require.Equal(t, "no such mode", b.Field("n1", "last_error"), "what was the last error before stays")
 }

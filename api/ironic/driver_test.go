@@ -26,7 +26,7 @@ func TestDrivers(t *testing.T) {
 	require.NotContains(t, redfish, "default_power_interface")
 	one := b.Get("/v1/drivers/redfish").Is(200)
 	require.Equal(t, "redfish", one["default_power_interface"])
-	require.Equal(t, []any{"direct"}, one["enabled_deploy_interfaces"])
+	require.Equal(t, []any{"direct", "ramdisk", "custom-agent", "autodetect"}, one["enabled_deploy_interfaces"])
 	require.NotContains(t, b.At(29, "GET", "/v1/drivers/redfish", nil).Is(200), "type")
 	require.NotContains(t, b.At(13, "GET", "/v1/drivers/redfish", nil).Is(200), "properties")
 	require.Equal(t, []any{}, b.Get("/v1/drivers?type=classic").Is(200)["drivers"])
@@ -39,7 +39,9 @@ func TestDrivers(t *testing.T) {
 	properties := b.Get("/v1/drivers/redfish/properties").Is(200)
 	require.Contains(t, properties["redfish_address"], "URL or host of the BMC")
 	require.Contains(t, properties["deploy_iso"], "Default: a CD that Temper makes for each boot")
-	require.Equal(t, map[string]any{"B1": "B1 description. Required.", "B2": "B2 description. Required."}, b.Get("/v1/drivers/fake-hardware/properties").Is(200))
+	fake := b.Get("/v1/drivers/fake-hardware/properties").Is(200)
+	require.Equal(t, "B1 description. Required.", fake["B1"])
+	require.Contains(t, fake["force_persistent_boot_device"], "at every boot")
 	b.Get("/v1/drivers/ipmi/properties").Fails(404)
 }
 
@@ -54,7 +56,8 @@ func TestThePropertiesOfLogicalDisks(t *testing.T) {
 	}, names, "those of Ironic (drivers/raid_config_schema.json)")
 	b.At(12, "GET", path, nil).Is(200)
 	b.At(11, "GET", path, nil).Fails(406)
-	require.Equal(t, "Driver redfish does not support raid (disabled or not implemented).", b.Get("/v1/drivers/redfish/raid/logical_disk_properties").Fails(404))
+	b.Conductor("of-ipmi", "", "ipmi")
+	require.Equal(t, "Driver ipmi does not support raid (disabled or not implemented).", b.Get("/v1/drivers/ipmi/raid/logical_disk_properties").Fails(404))
 	require.Contains(t, b.Get("/v1/drivers/nonesuch/raid/logical_disk_properties").Fails(404), "nonesuch")
 }
 
@@ -67,7 +70,7 @@ var tiny = func() node.HardwareType {
 		Implementations: map[string][]node.Implementation{
 			"power":      {{Name: "tiny", Means: node.MeansBMC}},
 			"management": {{Name: "tiny", Means: node.MeansBMC}},
-			"deploy":     fake.Implementations["deploy"][1:],
+			"deploy":     fake.Implementations["deploy"][1:2],
 		},
 	}
 	for _, i := range node.Interfaces {

@@ -20,6 +20,9 @@ const maxShortEvent, cutEvent = 255, 254
 // minorHistoryProject is the version in which events have the project of their user.
 const minorHistoryProject = 113
 
+// minorHistoryState is the version in which events have the state of their node.
+const minorHistoryState = 115
+
 // listHistory answers GET /v1/nodes/X/history.
 func (s *Server) listHistory(c *gin.Context) (int, any, error) {
 	q := format.ReadQuery(c, "detail", "marker", "limit")
@@ -71,6 +74,13 @@ func (s *Server) eventBody(c *gin.Context, n *node.Node, e *node.HistoryEvent, d
 	out["event_type"], out["conductor"], out["user"] = format.OrNull(e.EventType), format.OrNull(e.Conductor), format.OrNull(e.User)
 	if format.Minor(c) >= minorHistoryProject {
 		out["project"] = nil // without keystone no user is in a project
+	}
+	if format.Minor(c) >= minorHistoryState {
+		out["provision_state"], out["target_provision_state"] = format.OrNull(string(e.State)), format.OrNull(string(e.TargetState))
+		out["duration"] = nil
+		if e.Lasted != nil {
+			out["duration"] = *e.Lasted
+		}
 	}
 	return out
 }

@@ -55,7 +55,7 @@ func TestHistory(t *testing.T) {
 	whole := b.Get("/v1/nodes/n1/history/" + short["uuid"].(string)).Is(200)
 	long := events[1].(map[string]any)
 	require.Equal(t, b.Get("/v1/nodes/n1/history/" + long["uuid"].(string)).Is(200)["event"].(string)[:251]+"...", long["event"], "Ironic keeps 251 characters")
-	require.ElementsMatch(t, []string{"uuid", "created_at", "severity", "event", "event_type", "conductor", "user", "project", "links"}, slices.Collect(maps.Keys(whole)))
+	require.ElementsMatch(t, []string{"uuid", "created_at", "severity", "event", "event_type", "conductor", "user", "project", "provision_state", "target_provision_state", "duration", "links"}, slices.Collect(maps.Keys(whole)))
 	require.NotContains(t, b.At(112, "GET", "/v1/nodes/n1/history/"+short["uuid"].(string), nil).Is(200), "project")
 	require.Nil(t, whole["project"])
 	require.Contains(t, b.Get("/v1/nodes/n1/history?detail=true&limit=1").Is(200), "next")
@@ -63,4 +63,27 @@ func TestHistory(t *testing.T) {
 	b.Get("/v1/nodes/n1/history/junk").Fails(404)
 	b.Get("/v1/nodes/nosuch/history").Fails(404)
 	b.Get("/v1/nodes/n1/history?marker=x").Fails(400)
+}
+
+// Ironic 1.115.
+func TestTheHistoryHasTheStateOfTheNodeAndHowLongTheOneBeforeLasted(t *testing.T) {
+	t.Parallel()
+	b := apitest.New(t).WithConductors()
+	b.Enrolled("n1")
+	b.SQL(`UPDATE nodes SET provision_state = 'manageable', provision_updated_at = now() - interval '90 seconds'`)
+	b.Put("/v1/nodes/n1/states/provision", map[string]any{"target": "provide"}).Is(202)
+	events := b.Get("/v1/nodes/n1/history?detail=true").Is(200)["history"].([]any)
+	created, accepted := events[0].(map[string]any), events[len(events)-1].(map[string]any)
+	require.Equal(t, "enroll", created["provision_state"])
+	require.Nil(t, created["target_provision_state"])
+	require.Nil(t, created["duration"])
+	require.Equal(t, "accepted", accepted["event_type"])
+	require.Equal(t, "cleaning", accepted["provision_state"])
+	require.Equal(t, "available", accepted["target_provision_state"])
+	require.InDelta(t, 90, accepted["duration"], 30)
+	old := b.At(114, "GET", "/v1/nodes/n1/history?detail=true", nil).Is(200)["history"].([]any)[0].(map[string]any)
+	for _, field := range []string{"provision_state", "target_provision_state", "duration"} {
+		require.NotContains(t, old, field)
+		require.NotContains(t, b.Get("/v1/nodes/n1/history").Is(200)["history"].([]any)[0], field, "only with detail")
+	}
 }

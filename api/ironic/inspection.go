@@ -9,6 +9,7 @@ import (
 	"go.temper.dev/temper/api/format"
 	"go.temper.dev/temper/api/httpd"
 	"go.temper.dev/temper/internal/agent"
+	"go.temper.dev/temper/internal/agent/lldp"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/jsonvalue"
 	"go.temper.dev/temper/internal/node"
@@ -141,8 +142,29 @@ func inspectionData(found agent.Inspection) (inventory, plugin map[string]any, e
 		}
 		plugin[k] = v
 	}
+	if parsed := parsedLLDP(plugin["lldp_raw"]); plugin["parsed_lldp"] == nil && parsed != nil {
+		plugin["parsed_lldp"] = parsed
+	}
 	if found.Error != "" {
 		plugin["error"] = found.Error
 	}
 	return inventory, plugin, nil
+}
+
+// maxLLDP bounds of how many interfaces the neighbours are described.
+const maxLLDP = 256
+
+// parsedLLDP returns what lldp_raw says of each interface, as Ironic's hook parse-lldp does; nil = nothing.
+func parsedLLDP(raw any) map[string]any {
+	all, _ := raw.(map[string]any)
+	var out map[string]any
+	for name, pieces := range all {
+		if said := lldp.Describe(lldp.Read(pieces)); len(said) > 0 && len(out) < maxLLDP {
+			if out == nil {
+				out = map[string]any{}
+			}
+			out[name] = said
+		}
+	}
+	return out
 }

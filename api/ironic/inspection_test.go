@@ -120,6 +120,7 @@ func TestContinueInspection(t *testing.T) {
 			"cpu":        map[string]any{"count": 4}, "odd": "a\x00b",
 		},
 		"root_disk": map[string]any{"name": "/dev/sda"}, "logs": "QUJD", "error": nil,
+		"lldp_raw": map[string]any{"eth0": []any{[]any{1, "04885a92ec5459"}, []any{2, "0545746831"}}, "eth1": []any{}, "eth2": "odd"},
 	}
 	body := b.At(84, "POST", "/v1/continue_inspection", found).Is(202)
 	require.Equal(t, uuid, body["node"].(map[string]any)["uuid"])
@@ -128,7 +129,10 @@ func TestContinueInspection(t *testing.T) {
 	stored := b.Get("/v1/nodes/n1/inventory").Is(200)
 	require.EqualValues(t, 4, stored["inventory"].(map[string]any)["cpu"].(map[string]any)["count"])
 	require.Equal(t, "ab", stored["inventory"].(map[string]any)["odd"], "what PostgreSQL can't keep is left out")
-	require.Equal(t, map[string]any{"root_disk": map[string]any{"name": "/dev/sda"}}, stored["plugin_data"])
+	plugin := stored["plugin_data"].(map[string]any)
+	require.Equal(t, map[string]any{"name": "/dev/sda"}, plugin["root_disk"])
+	require.NotContains(t, plugin, "logs")
+	require.Equal(t, map[string]any{"eth0": map[string]any{"switch_chassis_id": "88:5a:92:ec:54:59", "switch_port_id": "Eth1"}}, plugin["parsed_lldp"])
 
 	require.Equal(t, uuid, b.With(http.Header{}, "POST", "/v1/continue_inspection?node_uuid="+uuid, found).Is(202)["uuid"], "old agents ask without a version")
 	b.At(50, "POST", "/v1/continue_inspection", found).Fails(404)

@@ -9,6 +9,7 @@ import (
 	"go.temper.dev/temper/api/httpd"
 	"go.temper.dev/temper/api/intent"
 	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/plan"
 )
 
 // minorNMI is the microversion that has inject_nmi.
@@ -52,7 +53,7 @@ func (s *Server) putBootDevice(c *gin.Context) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	return s.manage(c, node.KindBootDevice, device)
+	return s.manage(c, node.KindBootDevice, plan.Options{BootDevice: device})
 }
 
 // putNMI answers PUT /v1/nodes/X/management/inject_nmi when the BMC has injected the NMI.
@@ -60,15 +61,20 @@ func (s *Server) putNMI(c *gin.Context) (int, any, error) {
 	if _, err := format.ReadObject(c, format.MaxBody); err != nil {
 		return 0, nil, err
 	}
-	return s.manage(c, node.KindNMI, node.BootDevice{})
+	return s.manage(c, node.KindNMI, plan.Options{})
+}
+
+// management is a request of kind k to the management interface.
+func (s *Server) management(c *gin.Context, k node.OperationKind, o plan.Options) intent.Asked {
+	by := httpd.User(c)
+	return intent.Asked{Decide: func(n *node.Node, fl *intent.Fleet) (*node.Request, error) {
+		return s.DecideManagement(n, fl, k, o, by)
+	}}
 }
 
 // manage opens an operation of kind k and waits for its end.
-func (s *Server) manage(c *gin.Context, k node.OperationKind, device node.BootDevice) (int, any, error) {
-	by := httpd.User(c)
-	o, _, err := s.Submit(c, intent.Asked{Decide: func(n *node.Node, fl *intent.Fleet) (*node.Request, error) {
-		return s.DecideManagement(n, fl, k, device, by)
-	}})
+func (s *Server) manage(c *gin.Context, k node.OperationKind, opts plan.Options) (int, any, error) {
+	o, _, err := s.Submit(c, s.management(c, k, opts))
 	if err == nil {
 		_, err = s.Finish(c, o)
 	}

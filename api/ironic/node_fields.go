@@ -144,7 +144,7 @@ var nodeAttributes = withInterfaces(format.Attributes[view, node.Node]{
 		Name: "parent_node", Since: 83, Value: func(v *view) any { return format.OrNull(v.ParentNode) },
 		Set: nodeSet.UUID("parent_node", func(n *node.Node) *string { return &n.ParentNode }), Create: true, Patch: true,
 	},
-	{Name: "service_step", Since: 87, Value: func(*view) any { return map[string]any{} }, Nosort: true},
+	{Name: "service_step", Since: 87, Value: func(v *view) any { return v.step(servicingStates) }, Nosort: true},
 	{
 		Name: "disable_power_off", Since: 95, Value: func(v *view) any { return v.DisablePowerOff },
 		Set: nodeSet.Boolean("disable_power_off", false, func(n *node.Node) *bool { return &n.DisablePowerOff }), Create: true, Patch: true,

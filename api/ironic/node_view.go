@@ -53,9 +53,10 @@ func (v *view) reservation() string { return v.fleet.Reservation(v.Node) }
 var (
 	deployingStates = []node.State{node.Deploying, node.DeployWait, node.DeployHold}
 	cleaningStates  = []node.State{node.Cleaning, node.CleanWait, node.CleanHold}
+	servicingStates = []node.State{node.Servicing, node.ServiceWait, node.ServiceHold}
 )
 
-// step is deploy_step or clean_step: the step that the open operation is at.
+// step is deploy_step, clean_step or service_step: the step that the open operation is at.
 // Ironic's own frame around them is code there, so core steps show as {}.
 func (v *view) step(in []node.State) map[string]any {
 	if v.Operation == nil || !slices.Contains(in, v.ProvisionState) {
@@ -127,6 +128,8 @@ func (v *view) addSteps(out map[string]any) {
 		kind = "deploy"
 	case slices.Contains(cleaningStates, v.ProvisionState):
 		kind = "clean"
+	case slices.Contains(servicingStates, v.ProvisionState):
+		kind = "service"
 	default:
 		return
 	}

@@ -55,22 +55,33 @@ func TestHostileSteps(t *testing.T) {
 
 func TestSecretsOfSteps(t *testing.T) {
 	t.Parallel()
-	b := apitest.New(t).WithConductors()
-	b.In("n1", node.Manageable)
-	body := map[string]any{"target": "clean", "clean_steps": []any{map[string]any{
-		"interface": "bios", "step": "apply_configuration",
-		"args": map[string]any{"settings": []any{map[string]any{"name": "AdminPassword", "value": "hunter2"}}},
-	}}}
-	id := b.Put("/v1/nodes/n1/states/provision", body).Header.Get("Temper-Operation")
-	require.NotEmpty(t, id, string(b.Last.Body))
-	for _, path := range []string{"/v1/nodes/n1", "/temper/v1/operations/" + id, "/v1/nodes/n1/history?detail=true"} {
-		require.NotContains(t, string(b.Get(path).Body), "hunter2", path)
+	for name, step := range map[string]map[string]any{
+		"a password of the BIOS": {
+			"interface": "bios", "step": "apply_configuration",
+			"args": map[string]any{"settings": []any{map[string]any{"name": "AdminPassword", "value": "hunter2"}}},
+		},
+		"a signature of a URL": {
+			"interface": "firmware", "step": "update",
+			"args": map[string]any{"settings": []any{map[string]any{"component": "bios", "url": "https://images/bios?sig=hunter2"}}},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := apitest.New(t).WithConductors()
+			n := b.Post("/v1/nodes", map[string]any{"driver": "redfish", "name": "n1", "driver_info": map[string]any{"redfish_address": "https://bmc"}}).Is(201)
+			b.MoveTo(n["uuid"].(string), node.Manageable)
+			id := b.Put("/v1/nodes/n1/states/provision", map[string]any{"target": "clean", "disable_ramdisk": true, "clean_steps": []any{step}}).Header.Get("Temper-Operation")
+			require.NotEmpty(t, id, string(b.Last.Body))
+			for _, path := range []string{"/v1/nodes/n1", "/temper/v1/operations/" + id, "/v1/nodes/n1/history?detail=true"} {
+				require.NotContains(t, string(b.Get(path).Body), "hunter2", path)
+			}
+			secrets, err := b.Credentials(b.Field("n1", "uuid").(string))
+			require.NoError(t, err)
+			raw, err := json.Marshal(secrets)
+			require.NoError(t, err)
+			require.Contains(t, string(raw), "hunter2", "whoever runs the step finds it")
+		})
 	}
-	secrets, err := b.Credentials(b.Field("n1", "uuid").(string))
-	require.NoError(t, err)
-	raw, err := json.Marshal(secrets)
-	require.NoError(t, err)
-	require.Contains(t, string(raw), "hunter2", "whoever runs the step finds it")
 }
 
 // notAllowed is Ironic's refusal of a verb that the life cycle does not have in a state.

@@ -1,25 +1,63 @@
 package ironic
 
 import (
+	"net/http"
+
 	"github.com/gin-gonic/gin"
 
 	"go.temper.dev/temper/api/format"
+	"go.temper.dev/temper/api/httpd"
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/lockwait"
+	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/share"
 )
 
 const minorRAID = 12
 
-// putRAID answers PUT /v1/nodes/X/states/raid. If the driver does not support it, the answer is 404 and not 400, as in Ironic.
+// putRAID answers PUT /v1/nodes/X/states/raid. If the raid interface has no RAID, the answer is 404 and not 400, as in Ironic. An empty
+// object removes the configuration, whatever the interface.
 func (s *Server) putRAID(c *gin.Context) (int, any, error) {
-	if _, err := format.ReadOpenObject(c, format.MaxBody); err != nil {
+	in, err := format.ReadOpenObject(c, format.MaxBody)
+	if err != nil {
 		return 0, nil, err
 	}
 	if format.Minor(c) < minorRAID {
 		return 0, nil, format.TooNew(minorRAID)
 	}
-	_, _, err := s.unsupported(c, "raid")
-	if fault.CodeOf(err) == fault.NotSupported {
-		err = fault.CodedAs(fault.NotFound, fault.NotSupported, "%w", err)
+	n, fl, err := s.NodeAndFleet(c)
+	if err == nil {
+		err = fl.RequireCovered(n)
 	}
-	return 0, nil, err
+	if err != nil {
+		return 0, nil, err
+	}
+	err = s.InTurn(c.Request.Context(), fl, func(t *lockwait.Turn) error {
+		_, err := s.Store.ClaimNode(c.Request.Context(), n.UUID, httpd.User(c), share.Claimer{}, func(n *node.Node) (node.Secrets, error) {
+			return nil, s.Admit(t, n, func(n *node.Node) error {
+				if held := fl.Reservation(n); held != "" {
+					return node.Locked(n, held)
+				}
+				return setRAID(n, in.Fields)
+			})
+		})
+		return err
+	})
+	if err != nil {
+		return 0, nil, err
+	}
+	return http.StatusNoContent, nil, nil
+}
+
+// setRAID sets the RAID configuration that n is to have.
+func setRAID(n *node.Node, config map[string]any) error {
+	if len(config) > 0 {
+		if err := n.CheckRAID(config); fault.CodeOf(err) == fault.NotSupported {
+			return fault.CodedAs(fault.NotFound, fault.NotSupported, "%w", err)
+		} else if err != nil {
+			return err
+		}
+	}
+	n.TargetRAIDConfig = config
+	return nil
 }

@@ -51,6 +51,8 @@ var rootResources = []struct {
 	{"allocations", minorAllocations},
 	{"deploy_templates", minorDeployTemplates},
 	{"runbooks", minorRunbooks},
+	{"events", minorEvents},
+	{"shards", minorShards},
 	{"continue_inspection", 84},
 }
 
@@ -92,7 +94,7 @@ func NotFound(c *gin.Context) (int, any, error) {
 // unbuiltResources are those of Ironic's root resources that are not built. A client
 // that asks for one without a version gets the answers of /v1, too.
 var unbuiltResources = []string{
-	"driver", "events", "inspection_rules", "shards",
+	"driver", "inspection_rules",
 }
 
 // RootResources are the resources below /v1.

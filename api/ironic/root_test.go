@@ -15,15 +15,15 @@ func TestDiscovery(t *testing.T) {
 	version := root["default_version"].(map[string]any)
 	require.Equal(t, "v1", version["id"])
 	require.Equal(t, "1.1", version["min_version"])
-	require.Equal(t, "1.114", version["version"])
+	require.Equal(t, "1.115", version["version"])
 	require.Equal(t, "CURRENT", version["status"])
 	require.Equal(t, []any{version}, root["versions"])
-	require.Equal(t, "1.114", b.Last.Header.Get(apitest.MaxVersionHeader), "also where nothing is negotiated")
+	require.Equal(t, "1.115", b.Last.Header.Get(apitest.MaxVersionHeader), "also where nothing is negotiated")
 
 	for minor, want := range map[int][]string{
 		1:   {"nodes", "ports", "drivers"},
 		22:  {"nodes", "ports", "drivers", "lookup", "heartbeat"},
-		114: {"nodes", "ports", "drivers", "lookup", "heartbeat", "conductors", "continue_inspection"},
+		115: {"nodes", "ports", "drivers", "lookup", "heartbeat", "conductors", "continue_inspection"},
 	} {
 		doc := b.At(minor, "GET", "/v1/", nil).Is(200)
 		require.Equal(t, version, doc["version"], "gophercloud reads it")

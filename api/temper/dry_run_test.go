@@ -321,7 +321,10 @@ func TestADryRunOfAnyVerbChangesNothing(t *testing.T) {
 		before = everything(b)
 		for _, verb := range verbs {
 			body := map[string]any{"verb": verb}
-			if verb == "clean" {
+			switch verb {
+			case "service":
+				body["steps"] = []any{map[string]any{"interface": "bios", "step": "factory_reset"}}
+			case "clean":
 				body["steps"] = []any{map[string]any{"interface": "deploy", "step": "erase_devices"}}
 			}
 			ok, refusals, _ := trial(b, body)

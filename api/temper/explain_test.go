@@ -181,6 +181,11 @@ func TestWhySaysWhatHappensAndWhatToDo(t *testing.T) {
 			explain.Facts{Covered: true, Previous: failed},
 			"Node n1 is deploy failed, nobody holds it: no disk. You can: temper operation retry 11; temper node deploy n1; temper node undeploy n1.",
 		},
+		"a service has failed": {
+			node.Node{ProvisionState: node.ServiceFailed, LastError: "no setting"},
+			explain.Facts{Covered: true},
+			"Node n1 is service failed, nobody holds it: no setting. You can: temper node undeploy n1; temper node abort n1; temper node rescue n1.",
+		},
 		"it has failed and is in maintenance": {
 			node.Node{ProvisionState: node.DeployFailed, LastError: "no disk", Maintenance: true, Fault: node.FaultPower},
 			explain.Facts{Covered: true, Previous: failed},

@@ -138,6 +138,16 @@ func kindRule(kind node.OperationKind) *access.Rule {
 		return access.NodeSetBootDevice
 	case node.KindNMI:
 		return access.NodeInjectNMI
+	case node.KindBootMode:
+		return access.NodeSetBootMode
+	case node.KindSecureBoot:
+		return access.NodeSetSecureBoot
+	case node.KindIndicator:
+		return access.NodeSetIndicator
+	case node.KindAttachMedia:
+		return access.NodeAttachMedia
+	case node.KindDetachMedia:
+		return access.NodeDetachMedia
 	case node.KindBMCPassword:
 		return access.NodeRotatePassword
 	case node.KindVendorPassthru:
@@ -226,7 +236,7 @@ func (s *Server) readManagementOrder(c *gin.Context, in *format.Object, kind nod
 	}
 	by := httpd.User(c)
 	o.Decide = func(n *node.Node, fl *intent.Fleet) (*node.Request, error) {
-		return s.DecideManagement(n, fl, kind, device, by)
+		return s.DecideManagement(n, fl, kind, plan.Options{BootDevice: device}, by)
 	}
 	o.obstacles = func(n *node.Node, fl *intent.Fleet) []error { return s.ManagementObstacles(n, fl, kind) }
 	return nil

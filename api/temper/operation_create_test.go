@@ -284,7 +284,7 @@ func TestADryRunNamesOnlyWhatTheVerbNeeds(t *testing.T) {
 
 	b.Conductor("c3", "", "redfish")
 	b.Patch("/v1/nodes/n1", apitest.Remove("/driver_info/deploy_iso")).Is(200)
-	steps := []any{map[string]any{"interface": "bios", "step": "apply_configuration", "args": map[string]any{"settings": []any{}}}}
+	steps := []any{map[string]any{"interface": "deploy", "step": "burnin_cpu"}}
 	clean := func(noRamdisk bool) map[string]any {
 		return map[string]any{"verb": "clean", "steps": steps, "disable_ramdisk": noRamdisk}
 	}

@@ -128,11 +128,12 @@ func runConductor(ctx context.Context, p *process, r *config.Conductor) error {
 		},
 		Steps: &conductor.Steps{
 			Store: conductor.CountLostClaims(db, observer.Lost), Drivers: hardware, Settings: settings, Log: p.log, Observe: observer, Reach: reach,
-			OpenAgent:   conductor.OpenAgent,
-			Recordings:  &conductor.Recordings{Store: db, Drivers: hardware, Log: p.log.Named("recording")},
-			AskMedium:   worker.AskMedium(to.image),
-			ReportSteps: worker.Starter{Client: c}.ReportSteps,
-			Image:       worker.Images(imagePolicy(r.Rules, to)), Fake: func(ctx context.Context, iface string) error { return delays.For(iface).Wait(ctx) },
+			OpenAgent:     conductor.OpenAgent,
+			Recordings:    &conductor.Recordings{Store: db, Drivers: hardware, Log: p.log.Named("recording")},
+			AskMedium:     worker.AskMedium(to.image),
+			FetchFirmware: worker.Firmware(to.image),
+			ReportSteps:   worker.Starter{Client: c}.ReportSteps,
+			Image:         worker.Images(imagePolicy(r.Rules, to)), Fake: func(ctx context.Context, iface string) error { return delays.For(iface).Wait(ctx) },
 		},
 	}
 	reach.Ask = w.Steps.AskBMC
@@ -165,10 +166,11 @@ func stepSettings(name string, r *config.Conductor, to outbound) conductor.Setti
 		ConductorBeat: r.ConductorHeartbeatInterval, DeathWithin: r.DeathWithin, DeathPause: r.DeathPause,
 		AgentWait: map[node.Family]time.Duration{
 			node.DeployFamily: r.DeployCallback, node.CleanFamily: r.CleanCallback, node.InspectFamily: r.InspectCallback,
-			node.RescueFamily: r.RescueCallback,
+			node.RescueFamily: r.RescueCallback, node.ServiceFamily: r.ServiceCallback,
 		},
-		Boot:  r.Sites(),
-		Agent: agent.Settings{Callback: to.callbacks, RequestTimeout: min(r.BMCRequest, r.HeartbeatTimeout*7/10, agent.Settings{}.WithDefaults().RequestTimeout)},
+		Boot:    r.Sites(),
+		Erasing: conductor.Erasing{NoATA: !r.ATAErase, NoNVMe: !r.NVMeErase, Overwrite: r.EraseGoesOn},
+		Agent:   agent.Settings{Callback: to.callbacks, RequestTimeout: min(r.BMCRequest, r.HeartbeatTimeout*7/10, agent.Settings{}.WithDefaults().RequestTimeout)},
 	}.WithDefaults()
 }
 

@@ -11,6 +11,8 @@ var (
 	DriverGetRAID        = define("baremetal:driver:get_raid_logical_disk_properties", "read which settings of RAID drivers have", systemReader)
 	DriverVendorPassthru = define("baremetal:driver:vendor_passthru", "call vendors' methods of drivers", systemAdmin)
 	ConductorGet         = define("baremetal:conductor:get", "read conductors", systemReader)
+	ShardGet             = define("baremetal:shards:get", "list shards", systemReader)
+	EventPost            = define("baremetal:events:post", "send events of networks", systemAdmin, systemService)
 	TemplateGet          = define("baremetal:deploy_template:get", "read deploy templates", systemReader)
 	TemplateCreate       = define("baremetal:deploy_template:create", "create deploy templates", systemAdmin)
 	TemplateUpdate       = define("baremetal:deploy_template:update", "change deploy templates", systemAdmin)

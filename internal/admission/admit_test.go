@@ -207,10 +207,6 @@ func TestAdmitRefusesInIronicsWords(t *testing.T) {
 			nodetest.In(Manageable, retired), "provide", "", fault.Invalid,
 			"The providing operation can't be performed on node " + nodetest.UUID + " because it is retired.",
 		},
-		"a verb that the driver can't do": {
-			nodetest.In(Active), "service", "", fault.Invalid,
-			"Driver redfish does not support service (disabled or not implemented).",
-		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d, err := admission.Verb(c.n, VerbOf(c.verb), c.reservation)

@@ -1,6 +1,8 @@
 package admission
 
 import (
+	"slices"
+
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
 )
@@ -15,6 +17,12 @@ func Management(n *node.Node, k node.OperationKind, reservation string) (Effect,
 	if err := SupportsManagement(n, k); err != nil {
 		return Effect{}, err
 	}
+	if k == node.KindDetachMedia && (n.ProvisionState == node.Rescue || slices.Contains(n.Owed, node.UndoEjectMedia)) {
+		return Effect{}, fault.Coded(fault.StateNotAllowed, "Node %s may still need the virtual medium from which its agent was booted, so that its virtual drives can't be emptied now.", n.UUID)
+	}
+	if k == node.KindDetachMedia && n.ProvisionState == node.Active && n.InstanceISO(n.InstanceInfo) != "" {
+		return Effect{}, fault.Coded(fault.StateNotAllowed, "The instance of node %s runs from the ISO image in its virtual drive, so that its virtual drives can't be emptied now.", n.UUID)
+	}
 	return Effect{Open: k, From: n.ProvisionState, To: n.ProvisionState}, nil
 }
 
@@ -25,6 +33,8 @@ func SupportsManagement(n *node.Node, k node.OperationKind) error {
 		return n.Unsupported("management")
 	case k == node.KindNMI && !i.NMI:
 		return n.Unsupported(node.StepInjectNMI)
+	case k.Spec().Step != "" && !slices.Contains(i.Requests, k):
+		return n.Unsupported(k.Spec().Step)
 	case k == node.KindBMCPassword && i.Means != node.MeansFake:
 		return supportsPassword(n, i)
 	}

@@ -45,3 +45,15 @@ func TestABootDeviceIsSetAgainAsItWasAsked(t *testing.T) {
 	require.Equal(t, node.KindBootDevice, r.Open.Kind)
 	require.Equal(t, want, r.Open.Steps[0].BootDevice())
 }
+
+// The image from which an instance runs is not taken out of the drive by a request about virtual media.
+func TestTheMediumOfAnInstanceStays(t *testing.T) {
+	n := nodetest.Redfish(func(n *node.Node) {
+		n.ProvisionState, n.Interfaces["deploy"], n.InstanceInfo = node.Active, "ramdisk", map[string]any{node.BootISO: "http://images/live.iso"}
+	})
+	_, err := admission.Management(n, node.KindDetachMedia, "")
+	require.ErrorContains(t, err, "runs from the ISO image in its virtual drive")
+	n.Interfaces["deploy"] = "direct"
+	_, err = admission.Management(n, node.KindDetachMedia, "")
+	require.NoError(t, err)
+}

@@ -37,6 +37,7 @@ func Retry(n *node.Node, old *node.Operation, newest bool, reservation string, o
 	o.Power = old.PowerTarget
 	if len(old.Steps) > 0 {
 		o.BootDevice = old.Steps[0].BootDevice()
+		o.Args = old.Steps[0].Args
 		o.Vendor = node.VendorCall{Method: old.Steps[0].Step, Args: old.Steps[0].Args}
 	}
 	o.RescuePassword, o.RescueKeys = old.RescuePassword(), old.RescueKeys()

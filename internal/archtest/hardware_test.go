@@ -68,7 +68,8 @@ func hardwareNames() map[string]bool {
 			}
 		}
 	}
-	delete(names, "http") // it is also the scheme of a URL
+	delete(names, "http")    // it is also the scheme of a URL
+	delete(names, "ramdisk") // it is also what an agent is booted from
 	return names
 }
 

@@ -6,7 +6,7 @@ import (
 	"go.temper.dev/temper/internal/client"
 )
 
-const aTemplateStep = `'[{"interface": "bios", "step": "apply_configuration", "args": {"settings": []}, "priority": 150}]'`
+const aTemplateStep = `'[{"interface": "bios", "step": "apply_configuration", "args": {"settings": [{"name": "LogicalProc", "value": "Enabled"}]}, "priority": 150}]'`
 
 var deployTemplateKind = recordKind{
 	use: "deploy-template", noun: "deploy template", many: "deploy templates", in: client.DeployTemplates,

@@ -21,7 +21,7 @@ func newNodeCommand(ask AskBMC) *cobra.Command {
 			all := []*cobra.Command{
 				newNodeList(s), newNodeShow(s), newNodeCreate(s, ask), newNodeSet(s), newNodeUnset(s), newNodeDelete(s),
 				newNodePower(s), newNodeBootDevice(s), newNodeNMI(s), newNodeBMCPassword(s), newNodePassthru(s), newNodeConsole(s), newNodeValidate(s), newNodeMaintenance(s), newNodeHealth(s), newNodeHistory(s), newNodeInventory(s), newNodeLogs(s), newNodeTrait(s),
-				newNodeClean(s), newNodeDeploy(s), newNodeRebuild(s), newNodeRescue(s), newNodeWhy(s), newNodeRecover(s), newNodeWaive(s),
+				newNodeBIOS(s), newNodeFirmware(s), newNodeClean(s), newNodeService(s), newNodeDeploy(s), newNodeRebuild(s), newNodeRescue(s), newNodeWhy(s), newNodeRecover(s), newNodeWaive(s),
 			}
 			return append(all, newNodeVerbs(s)...)
 		})

@@ -98,29 +98,3 @@ func (d *deployFlags) instanceInfo() map[string]any {
 	maps.Copy(info, d.info.values)
 	return info
 }
-
-func newNodeClean(s *session) *cobra.Command {
-	var steps, runbook string
-	var terms client.Terms
-	var noRamdisk bool
-	v := verb{name: "clean", target: "clean", event: node.EventClean, what: "clean"}
-	c := &cobra.Command{
-		Use: "clean NODE...", Short: "Run the clean steps that you choose on manageable nodes",
-		Example: `  temper node clean n1 --clean-steps '[{"interface": "deploy", "step": "erase_devices_metadata"}]' --watch
-  temper node clean n1 --runbook bios-reset --watch`,
-	}
-	c.Flags().StringVar(&steps, "clean-steps", "", "`FILE|JSON`: a list of steps")
-	c.Flags().StringVar(&runbook, "runbook", "", "run the steps of this `runbook`, which is approved for nodes that have one of its traits")
-	c.Flags().BoolVar(&noRamdisk, "disable-ramdisk", false, "do not boot the agent; for steps that do not need it")
-	c.MarkFlagsOneRequired("clean-steps", "runbook")
-	c.MarkFlagsMutuallyExclusive("clean-steps", "runbook")
-	must(c.RegisterFlagCompletionFunc("runbook", runbookKind.complete(s, 0)))
-	addTerms(c, &terms)
-	return v.command(s, c, func() (client.Work, error) {
-		list, err := readSteps("clean-steps", steps)
-		if err != nil {
-			return client.Work{}, err
-		}
-		return client.Work{Verb: v.target, Steps: list, Runbook: runbook, NoRamdisk: noRamdisk, Terms: terms}, nil
-	})
-}

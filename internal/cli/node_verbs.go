@@ -56,6 +56,11 @@ func newNodeVerbs(s *session) []*cobra.Command {
 			"  temper node unrescue n1 --watch",
 		},
 		{
+			verb{"adopt", "adopt", node.EventAdopt, "adopt", watch.Succeed},
+			"Take over servers that run already; nothing on them is changed",
+			"  temper node adopt n1 --watch",
+		},
+		{
 			verb{"abort", "abort", node.EventAbort, "abort the operations on", watch.Cancel},
 			"Abort the operations that wait on nodes",
 			"  temper node abort n1",

@@ -113,7 +113,7 @@ func readSteps(flag, s string) ([]any, error) {
 	v, err := readYAML(raw)
 	steps, _ := v.([]any)
 	if err != nil || len(steps) == 0 {
-		return nil, fmt.Errorf(`--%s wants a list of steps, like [{"interface": "deploy", "step": "erase_devices_metadata"}]`, flag)
+		return nil, fmt.Errorf(`--%s wants a list of steps, like [{"interface": "bios", "step": "factory_reset"}]`, flag)
 	}
 	return steps, nil
 }

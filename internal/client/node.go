@@ -98,7 +98,7 @@ type Work struct {
 	InstanceInfo map[string]any `json:"instance_info,omitempty"` // keys to set; nil removes one
 	ConfigDrive  any            `json:"config_drive,omitempty"`
 	Steps        []any          `json:"steps,omitempty"`
-	Runbook      string         `json:"runbook,omitempty"` // with the verb clean, instead of Steps: uuid or name
+	Runbook      string         `json:"runbook,omitempty"` // with the verb clean or service, instead of Steps: uuid or name
 	NoRamdisk    bool           `json:"disable_ramdisk,omitempty"`
 	// Timeout is how many seconds the operating system gets to power off; 0 = the API's setting.
 	Timeout int `json:"timeout,omitempty"`

@@ -33,8 +33,8 @@ func Operation(n *node.Node, end node.End) (Ending, error) {
 	if e.Transition, err = node.Move(n, e.Events...); err != nil {
 		return Ending{}, fault.New(fault.Internal, "close operation %d of node %s: %w", o.ID, n.UUID, err)
 	}
-	if k.Provisions() && end.Outcome == node.Failed && e.To == node.CleanFailed && inCleanStep(o) {
-		e.SetMaintenance, e.Fault, e.MaintenanceReason = true, node.FaultClean, e.LastError
+	if f := faultIn[e.To]; f != "" && k.Provisions() && end.Outcome == node.Failed && inStep(o) {
+		e.SetMaintenance, e.Fault, e.MaintenanceReason = true, f, e.LastError
 		if n.MaintenanceReason != "" {
 			e.MaintenanceReason = n.MaintenanceReason // an operator's reason is not overwritten
 		}
@@ -103,9 +103,13 @@ func endEvent(s node.State, way []node.Event, target node.State) node.Event {
 	return node.Rules[i].Event
 }
 
-// inCleanStep reports whether a clean step, in Ironic's sense, was at work:
+// faultIn is the fault, with maintenance, of a node that a failed step leaves in a state (Ironic conductor/utils.py,
+// cleaning_error_handler and servicing_error_handler).
+var faultIn = map[node.State]string{node.CleanFailed: node.FaultClean, node.ServiceFailed: node.FaultService}
+
+// inStep reports whether a clean or service step, in Ironic's sense, was at work:
 // getting the agent up and down is none.
-func inCleanStep(o *node.Operation) bool {
+func inStep(o *node.Operation) bool {
 	return slices.ContainsFunc(o.Steps, func(s node.Step) bool {
 		return s.Source != node.SourceCore && (s.State == node.StepRunning || s.State == node.StepWaiting || s.State == node.StepFailed)
 	})
@@ -143,6 +147,8 @@ func (e *Ending) errorOfOtherWork(n *node.Node, end node.End) string {
 		return text
 	case k.Undoes && settled && end.Outcome == node.Succeeded:
 		return node.Undone(n.LastError, node.UndoneBy(o.ID))
+	case k.Answered && end.Outcome != node.Succeeded && !node.KeepsError(n.ProvisionState):
+		return e.LastError
 	case k.Undoes, k.Management:
 		return n.LastError // whoever sent the request gets its error as the answer
 	}

@@ -26,7 +26,7 @@ func at(k OperationKind, s State, more ...func(*Node)) *Node {
 var aims = map[OperationKind]State{
 	KindManage: Manageable, KindProvide: Available, KindClean: Manageable, KindInspect: Manageable,
 	KindDeploy: Active, KindRebuild: Active, KindUndeploy: Available,
-	KindRescue: Rescue, KindUnrescue: Active,
+	KindRescue: Rescue, KindUnrescue: Active, KindAdopt: Active, KindService: Active,
 }
 
 func steps(s ...Step) func(*Node) { return func(n *Node) { n.Operation.Steps = s } }
@@ -94,6 +94,26 @@ func TestClosing(t *testing.T) {
 		"a rescue failed": {
 			at(KindRescue, RescueWait), failed,
 			closing.Ending{Transition: to(RescueWait, RescueFailed, Rescue), Events: []Event{EventFail}, LastError: "boom", ClearAgent: true},
+		},
+		"adopted": {at(KindAdopt, Adopting), ok, closing.Ending{Transition: to(Adopting, Active, ""), Events: []Event{EventDone}}},
+		"an adoption failed": {
+			at(KindAdopt, Adopting), failed,
+			closing.Ending{Transition: to(Adopting, AdoptFailed, Active), Events: []Event{EventFail}, LastError: "boom"},
+		},
+		"serviced from the wait": {
+			at(KindService, ServiceWait), ok,
+			closing.Ending{Transition: to(ServiceWait, Active, ""), Events: []Event{EventResume, EventDone}, ClearAgent: true},
+		},
+		"a service step failed": {
+			at(KindService, Servicing, steps(Step{Interface: "bios", Step: "factory_reset", Source: SourceDriver, State: StepFailed})), failed,
+			closing.Ending{
+				Transition: to(Servicing, ServiceFailed, Active), Events: []Event{EventFail}, LastError: "boom", ClearAgent: true,
+				SetMaintenance: true, MaintenanceReason: "boom", Fault: FaultService,
+			},
+		},
+		"deleted during a service": {
+			at(KindService, Deleting), cancelled,
+			closing.Ending{Transition: to(Deleting, Deleting, Available), ClearAgent: true, FollowUp: KindUndeploy},
 		},
 		"back from the rescue": {at(KindUnrescue, Unrescuing), ok, closing.Ending{Transition: to(Unrescuing, Active, ""), Events: []Event{EventDone}}},
 		"inspected": {

@@ -176,7 +176,7 @@ const maxBMCRequest = time.Minute
 func (c Patience) check(p *problems) {
 	p.requirePositive(map[string]time.Duration{
 		"deploy_callback_timeout": c.DeployCallback, "clean_callback_timeout": c.CleanCallback,
-		"inspect_callback_timeout": c.InspectCallback, "rescue_callback_timeout": c.RescueCallback, "power_timeout": c.Power,
+		"inspect_callback_timeout": c.InspectCallback, "rescue_callback_timeout": c.RescueCallback, "service_callback_timeout": c.ServiceCallback, "power_timeout": c.Power,
 		"soft_power_off_timeout": c.SoftPower, "bmc_busy_timeout": c.Busy, "bmc_connect_timeout": c.BMCConnect, "bmc_request_timeout": c.BMCRequest,
 		"bmc_request_timeout_max": c.BMCRequestMax, "virtual_media_timeout": c.Media,
 	})

@@ -102,6 +102,7 @@ type Patience struct {
 	CleanCallback   time.Duration `key:"clean_callback_timeout" default:"30m" help:"how long a cleaning waits for the agent"`
 	InspectCallback time.Duration `key:"inspect_callback_timeout" default:"30m" help:"how long an inspection waits for the agent"`
 	RescueCallback  time.Duration `key:"rescue_callback_timeout" default:"30m" help:"how long a rescue waits for the agent"`
+	ServiceCallback time.Duration `key:"service_callback_timeout" default:"30m" help:"how long a service waits for the agent"`
 	Power           time.Duration `key:"power_timeout" default:"60s" help:"how long a server may take to change its power state"`
 	BootSigns       time.Duration `key:"boot_timeout" default:"10m" help:"how long a server that was switched on to boot the agent may show no sign of booting before it is switched off and on again; signs are what its BMC reports and, of a CD that Temper makes, that it is read; 0 = no limit"`
 	BootTries       int           `key:"boot_tries" default:"2" help:"how often a server is switched on that shows no sign of booting, before the step fails"`
@@ -114,6 +115,13 @@ type Patience struct {
 	BMCRequestMax   time.Duration `key:"bmc_request_timeout_max" default:"60s" help:"how long at most it is awaited, where the BMC has shown that it needs longer; the same as bmc_request_timeout: nothing is learned"`
 	BMCPerSecond    int           `key:"bmc_requests_per_second" default:"50" help:"how many requests a conductor sends to one BMC in any second at most"`
 	BMCPerSecondOf  Limits        `key:"bmc_requests_per_second_vendors" help:"the same for BMCs that speak Redfish and name a vendor that begins so, as supermicro=10"`
+}
+
+// Erasing says how agents erase disks. The settings are Ironic's.
+type Erasing struct {
+	ATAErase    bool `key:"enable_ata_secure_erase" default:"true" help:"whether erase_devices has disks erase themselves by ATA secure erase, where they can; else they are overwritten"`
+	NVMeErase   bool `key:"enable_nvme_secure_erase" default:"true" help:"the same by NVMe format or sanitize"`
+	EraseGoesOn bool `key:"continue_if_disk_secure_erase_fails" default:"false" help:"whether a disk that should erase itself and can't, as a frozen one, is overwritten; else erase_devices fails and says why"`
 }
 
 // Safe is how long after the end of a run nothing of it can act any more: its step has stopped within the heartbeat

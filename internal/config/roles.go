@@ -51,6 +51,7 @@ type Conductor struct {
 	Liveness
 	Patience
 	Steering
+	Erasing
 	Rules
 	Reach
 	Boot

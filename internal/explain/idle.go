@@ -51,8 +51,15 @@ func (v *view) idle() {
 func (v *view) canAsk() {
 	n := v.n
 	for _, verb := range node.Verbs {
-		if verb.Kind == "" && verb.Event != node.EventManage || verb.Event == node.EventRebuild || !admits(n, verb, v.f) {
+		back := verb.Event == node.EventAbort && n.ProvisionState == node.ServiceFailed
+		if verb.Kind == "" && verb.Event != node.EventManage && !back || verb.Event == node.EventRebuild || !admits(n, verb, v.f) {
 			continue
+		}
+		if verb.Kind.Spec().AskedOnly {
+			continue // only whoever asks knows which steps
+		}
+		if verb.Event == node.EventAdopt && n.ProvisionState == node.Manageable {
+			continue // only whoever knows that the server runs its instance already can want that
 		}
 		if verb.Kind != "" && n.ProvisionState == node.Active {
 			continue // nothing is wrong that the end of its instance would mend, or a reboot of its server into the ramdisk

@@ -130,6 +130,8 @@ var (
 	PoweredOn      = step("powered_on", "[medium {medium} inserted, ]power on at {at}")
 	AgentHas       = step("agent_has", "at {at} its agent {did}")
 	AgentHasNot    = step("agent_has_not_called", "its agent has not called since")
+	BIOSWritten    = step("bios_settings_written", "BIOS settings {settings} written at {at}, for the boot to apply")
+	FirmwareSent   = step("firmware_update_sent", "update of the firmware {component} sent at {at}")
 	MediumMade     = step("medium_being_made", "the API makes the CD {medium} of its kernel and its ramdisk since {at}")
 	ImageAwaited   = step("image_being_fetched", "Temper fetches the image since {at}, to serve it to the agent")
 	MediumRead     = step("medium_was_read", "it has read {read}, the last at {at}")

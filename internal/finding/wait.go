@@ -61,6 +61,10 @@ func waited(w *node.Wait, a *node.Agent, left bool) []Finding {
 		return []Finding{ofAnswer(w)}
 	case node.WaitBuild:
 		return []Finding{Of(MediumMade, Params{"medium": w.Subject, "at": w.Since})}
+	case node.WaitBIOS:
+		return append([]Finding{Of(BIOSWritten, Params{"settings": w.Subject, "at": w.Since})}, looked(w, "the BMC", "shows "+w.Seen, "showed "+w.Seen)...)
+	case node.WaitFirmware:
+		return append([]Finding{Of(FirmwareSent, Params{"component": w.Subject, "at": w.Since})}, looked(w, "the BMC", "shows "+w.Seen, "showed "+w.Seen)...)
 	case node.WaitImage:
 		return append([]Finding{Of(ImageAwaited, Params{"at": w.Since})}, looked(w, "temper boot", "says that "+w.Seen, "said that "+w.Seen)...)
 	case node.WaitRequest:

@@ -43,7 +43,7 @@ func Of(n *node.Node, a Action) Item {
 	fill := func(pattern, node string) string {
 		return strings.NewReplacer(
 			"{node}", node, "{operation}", strconv.FormatInt(a.Operation, 10), "{kind}", cmp.Or(string(a.Kind), "work"), "{decision}", string(a.Decision),
-			"{group}", cmp.Or(a.Group, `""`), "{verb}", commandOf(v), "{state}", string(v.State),
+			"{group}", cmp.Or(a.Group, `""`), "{verb}", commandOf(v), "{state}", cmp.Or(string(v.State), "active again"),
 			"{digest}", digestField(n), "{hints}", hintsFlag(n), "{address}", bmcField(n, "address"), "{password}", bmcField(n, "password"), "{bmc}", bmcValue(n, "address"), "{user}", bmcValue(n, "username"), "{probe flags}", probeFlags(n), "{conductor}", a.Conductor, "{role}", roleFlags(a), "{webhook}", a.Webhook,
 			"{reason}", string(a.Reason), "{cause}", before(" --cause ", a.Cause), "{and cause}", before("&cause=", a.Cause),
 		).Replace(pattern)

@@ -84,8 +84,11 @@ func (s *Step) PutOff(now time.Time, first time.Duration) {
 	s.PutOffs++
 }
 
-// NeedsDecision reports whether so many conductors died of the step that it needs a decision.
-func (s Step) NeedsDecision() bool { return len(s.Deaths) >= DeathsToHold }
+// NeedsDecision reports whether the step needs a person's decision: so many conductors died of it, or it has failed of a cause that only
+// a person can judge.
+func (s Step) NeedsDecision() bool {
+	return len(s.Deaths) >= DeathsToHold || s.State == StepFailed && s.Cause.Row().Holds
+}
 
 // ClearDeaths forgets the deaths, because the step is not or no longer their reason.
 func (s *Step) ClearDeaths() { s.Deaths, s.NotBefore = nil, nil }

@@ -46,6 +46,10 @@ type Implementation struct {
 	Because string
 	// WritesImage: it deploys an image, so a node must say which one.
 	WritesImage bool
+	// BootsISO: it deploys nothing to a disk. The server boots the ISO image that the node's instance names (instance_info/boot_iso).
+	BootsISO bool
+	// Choose returns the name of the implementation that does the work for a node; nil = it does it itself.
+	Choose func(*Node) string
 	// RunsAgentSteps: steps that the agent offers for the interface run whenever they
 	// have a priority. Steps of other interfaces run only if a request names them.
 	RunsAgentSteps bool
@@ -54,6 +58,8 @@ type Implementation struct {
 	// Password is the property of driver_info with the password of the BMC's account, if an implementation of the interface management
 	// can change it, and User the one with the name of the account; "" = it can't.
 	User, Password string
+	// Requests are the kinds of request that an implementation of the interface management has besides that for a boot device.
+	Requests []OperationKind
 	// NMI: an implementation of the interface management can inject an NMI.
 	NMI bool
 	// Boot says how an implementation of the interface boot boots the ramdisk.
@@ -66,9 +72,9 @@ type Implementation struct {
 	LogicalDisk []Property
 	// Properties are the keys of driver_info that it needs besides those of the hardware type.
 	Properties []Property
-	// DeploySteps and CleanSteps are the steps that it offers. Each has a row in the
+	// DeploySteps, CleanSteps and ServiceSteps are the steps that it offers. Each has a row in the
 	// table of steps (StepRule), and package conductor (activities/conductor) runs it.
-	DeploySteps, CleanSteps []StepSpec
+	DeploySteps, CleanSteps, ServiceSteps []StepSpec
 }
 
 // steps are those that the implementation offers of a family.
@@ -78,6 +84,8 @@ func (i Implementation) steps(f Family) []StepSpec {
 		return i.DeploySteps
 	case CleanFamily:
 		return i.CleanSteps
+	case ServiceFamily:
+		return i.ServiceSteps
 	}
 	return nil
 }
@@ -146,11 +154,15 @@ func HardwareTypes() []string {
 // be called before anything else of this package is used.
 func RegisterHardware(h HardwareType) { hardware = append(hardware, h) }
 
-// Implementation returns n's implementation of an interface. Its Means is MeansNone if n's
+// Implementation returns n's implementation of an interface, or the one that it chooses for n. Its Means is MeansNone if n's
 // driver is unknown or does not have the implementation that n names.
 func (n *Node) Implementation(iface string) Implementation {
 	h, _ := Hardware(n.Driver)
-	return h.implementation(iface, n.Interfaces[iface])
+	i := h.implementation(iface, n.Interfaces[iface])
+	if i.Choose != nil {
+		return h.implementation(iface, i.Choose(n))
+	}
+	return i
 }
 
 // LacksImage reports whether n can't be deployed before somebody says with which image, and with which digest.

@@ -73,7 +73,7 @@ func stepsMarkdown(iface string, impls []Implementation) string {
 		for _, f := range []struct {
 			name  string
 			steps []StepSpec
-		}{{"deploy", i.DeploySteps}, {"clean", i.CleanSteps}} {
+		}{{"deploy", i.DeploySteps}, {"clean", i.CleanSteps}, {"service", i.ServiceSteps}} {
 			var steps []string
 			for _, s := range f.steps {
 				text := "`" + iface + "." + s.Step + "`"

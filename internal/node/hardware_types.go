@@ -34,7 +34,7 @@ var hardware = []HardwareType{
 			"bios":       {no("bios")},
 			"boot":       {byNetwork("ipxe"), byNetwork("pxe"), noBoot},
 			"console":    {ipmitoolSocat, no("console")},
-			"deploy":     {direct},
+			"deploy":     {direct, ramdisk, customAgent, autodetect},
 			"firmware":   {no("firmware")},
 			"inspect":    {no("inspect"), byAgent},
 			"management": {{Name: "ipmitool", Means: MeansBMC, NMI: true}},
@@ -54,10 +54,10 @@ var hardware = []HardwareType{
 			"bios":       {fakeBIOS, no("bios")},
 			"boot":       {{Name: "fake", Means: MeansFake, Boot: BootFake}},
 			"console":    {pretends, no("console")},
-			"deploy":     {fakeDeploy, direct},
+			"deploy":     {fakeDeploy, direct, ramdisk, customAgent, autodetect},
 			"firmware":   {fakeFirmware, no("firmware")},
 			"inspect":    {pretends, byAgent, no("inspect")},
-			"management": {pretends, noop},
+			"management": {{Name: "fake", Means: MeansFake, Requests: []OperationKind{KindBootMode, KindSecureBoot, KindAttachMedia, KindDetachMedia}}, noop},
 			"network":    {noop},
 			"power":      {pretends},
 			"raid":       {fakeRAID, no("raid")},
@@ -82,21 +82,29 @@ func redfishType(name, prefix, about string) HardwareType {
 			requestTimeout,
 		},
 		Implementations: map[string][]Implementation{
-			"bios":       {no("bios")},
+			"bios":       {biosOfRedfish(prefix+"redfish").also(prefix, "redfish"), no("bios")},
 			"boot":       {fromImage(prefix+"redfish-virtual-media", BootVirtualMedia), byNetwork("ipxe"), byNetwork("pxe"), byHTTP("http-ipxe"), byHTTP("http"), fromImage("redfish-https", BootHTTPImage)},
 			"console":    {no("console"), serialOfRedfish},
-			"deploy":     {direct},
-			"firmware":   {no("firmware")},
+			"deploy":     {direct, ramdisk, customAgent, autodetect},
+			"firmware":   {firmwareOfRedfish, no("firmware")},
 			"inspect":    {{Name: prefix + "redfish", Means: MeansBMC}, byAgent, no("inspect")},
-			"management": {{Name: prefix + "redfish", Means: MeansBMC, NMI: true, User: "redfish_username", Password: "redfish_password"}},
+			"management": {{Name: prefix + "redfish", Means: MeansBMC, NMI: true, Requests: []OperationKind{KindBootMode, KindSecureBoot, KindIndicator, KindAttachMedia, KindDetachMedia}, User: "redfish_username", Password: "redfish_password", CleanSteps: []StepSpec{setsClock}, ServiceSteps: []StepSpec{setsClock}}},
 			"network":    {noop},
 			"power":      {{Name: prefix + "redfish", Means: MeansBMC}},
-			"raid":       {no("raid")},
+			"raid":       {raidBy(prefix+"redfish", MeansBMC, false).also(prefix, "redfish"), no("raid")},
 			"rescue":     {no("rescue"), byAgent},
 			"storage":    {noop},
 			"vendor":     {{Name: prefix + "redfish", Means: MeansBMC, Methods: redfishMethods}, no("vendor")},
 		},
 	}
+}
+
+// also gives an implementation whose name begins with a vendor's prefix the name that it has without, too.
+func (i Implementation) also(prefix, name string) Implementation {
+	if prefix != "" {
+		i.Aliases = []string{name}
+	}
+	return i
 }
 
 // requestTimeout is a property of drivers that learn how long answers have to be awaited.
@@ -106,15 +114,6 @@ var requestTimeout = Property{
 
 // Implementations that several hardware types may have.
 var (
-	// direct has the ramdisk agent fetch the image and write it to the disk.
-	direct = Implementation{Name: "direct", Means: MeansAgent, WritesImage: true, RunsAgentSteps: true, DeploySteps: []StepSpec{
-		{Step: StepDeploy, Priority: 100, Abortable: true, Core: true},
-		{Step: StepWriteImage, Priority: 80},
-		{Step: StepPrepareBoot, Priority: 60},
-		{Step: StepTearDownAgent, Priority: 40},
-		{Step: StepSwitchToTenantNet, Priority: 30},
-		{Step: StepBootInstance, Priority: 20},
-	}}
 	// byAgent has the ramdisk agent do the work: tell what hardware it finds, or become a system in which a person can log in.
 	byAgent  = Implementation{Name: "agent", Means: MeansAgent}
 	noop     = Implementation{Name: "noop", Means: MeansNoop}
@@ -199,29 +198,40 @@ var (
 		}},
 		{Step: "factory_reset", NoRamdisk: true},
 	}
-	fakeBIOS = Implementation{Name: "fake", Means: MeansFake, DeploySteps: fakeBIOSSteps, CleanSteps: fakeBIOSSteps}
+	fakeBIOS = Implementation{Name: "fake", Means: MeansFake, DeploySteps: fakeBIOSSteps, CleanSteps: fakeBIOSSteps, ServiceSteps: fakeBIOSSteps}
 
 	fakeFirmwareSteps = []StepSpec{{Step: "update", NoRamdisk: true, Args: map[string]ArgSpec{
-		"settings": {Required: true, Description: "Firmware to be updated, a list of component and url"},
+		"settings": {Required: true, Secret: true, Description: "Firmware to be updated, a list of component and url"},
 	}}}
-	fakeFirmware = Implementation{Name: "fake", Means: MeansFake, DeploySteps: fakeFirmwareSteps, CleanSteps: fakeFirmwareSteps}
+	fakeFirmware = Implementation{Name: "fake", Means: MeansFake, DeploySteps: fakeFirmwareSteps, CleanSteps: fakeFirmwareSteps, ServiceSteps: fakeFirmwareSteps}
 
-	fakeRAID = Implementation{
-		Name: "fake", Means: MeansFake, LogicalDisk: logicalDisk,
-		DeploySteps: []StepSpec{{Step: "apply_configuration", NoRamdisk: true, Args: map[string]ArgSpec{
-			"raid_config":     {Required: true, Description: "The RAID configuration to apply"},
-			"delete_existing": {Description: "Whether to delete the configuration that is there"},
-		}}},
-		CleanSteps: []StepSpec{
-			{Step: "create_configuration", NoRamdisk: true, Args: map[string]ArgSpec{
-				"create_root_volume":     {Description: "Whether to create the root volume"},
-				"create_nonroot_volumes": {Description: "Whether to create the other volumes"},
-				"delete_existing":        {Description: "Whether to delete the configuration that is there"},
+	fakeRAID = raidBy("fake", MeansFake, true)
+)
+
+// raidBy is an implementation of the interface raid. Ironic's redfish needs the ramdisk, because many controllers make volumes only while
+// the server is on.
+func raidBy(name string, means Means, noRamdisk bool) Implementation {
+	existing := ArgSpec{Description: "Whether to delete the configuration that is there. Default: false"}
+	root := ArgSpec{Description: "Whether to create the root volume. Default: true"}
+	nonroot := ArgSpec{Description: "Whether to create the other volumes. Default: true"}
+	remove := StepSpec{Step: "delete_configuration", NoRamdisk: noRamdisk}
+	return Implementation{
+		Name: name, Means: means, LogicalDisk: logicalDisk,
+		DeploySteps: []StepSpec{
+			{Step: "apply_configuration", NoRamdisk: noRamdisk, Args: map[string]ArgSpec{
+				ArgRAIDConfig: {Required: true, Description: "The RAID configuration to apply"}, ArgDeleteExisting: existing,
+				ArgCreateRoot: root, ArgCreateNonroot: nonroot,
 			}},
-			{Step: "delete_configuration", NoRamdisk: true},
+			remove,
+		},
+		CleanSteps: []StepSpec{
+			{Step: "create_configuration", NoRamdisk: noRamdisk, Args: map[string]ArgSpec{
+				ArgCreateRoot: root, ArgCreateNonroot: nonroot, ArgDeleteExisting: existing,
+			}},
+			remove,
 		},
 	}
-)
+}
 
 // deployISO is of every boot interface that boots from virtual media.
 var deployISO = Property{

@@ -18,6 +18,10 @@ type HistoryEvent struct {
 	Conductor string
 	User      string
 	Operation int64 // 0 = none
+	// State and TargetState are the node's provision state and its target after the event; a store reads them from the node.
+	State, TargetState State
+	// Lasted is how many seconds the node had been in the state that it left; nil = it left none, or nobody knows.
+	Lasted *float64
 	// DeletedAt is when the event's node was deleted; nil = it is not deleted.
 	DeletedAt *time.Time
 }

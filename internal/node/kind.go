@@ -19,11 +19,19 @@ const (
 	KindUndeploy OperationKind = "undeploy" // tears down and then cleans
 	KindRescue   OperationKind = "rescue"
 	KindUnrescue OperationKind = "unrescue"
+	KindAdopt    OperationKind = "adopt"   // takes over a server that runs its instance already, and changes nothing on it
+	KindService  OperationKind = "service" // runs steps on a node in use, and keeps its data
 	KindPower    OperationKind = "power"
 	KindUndo     OperationKind = "undo"
 
 	KindBootDevice OperationKind = "boot_device"
 	KindNMI        OperationKind = "nmi"
+
+	KindBootMode    OperationKind = "boot_mode"            // sets whether the server boots by UEFI or a BIOS
+	KindSecureBoot  OperationKind = "secure_boot"          // switches Secure Boot
+	KindIndicator   OperationKind = "indicator"            // switches a light
+	KindAttachMedia OperationKind = "attach_virtual_media" // inserts an image into a virtual drive
+	KindDetachMedia OperationKind = "detach_virtual_media" // empties virtual drives
 
 	KindBMCPassword    OperationKind = "bmc_password"    // gives the BMC a new password
 	KindVendorPassthru OperationKind = "vendor_passthru" // a method of the vendor interface
@@ -40,13 +48,14 @@ const (
 	CleanFamily   Family = "clean"   // clean steps of the interfaces and of the agent
 	InspectFamily Family = "inspect" // the agent is booted for its inventory and runs no steps
 	RescueFamily  Family = "rescue"  // the agent is booted for a person who logs in, and runs no steps
+	ServiceFamily Family = "service" // service steps of the interfaces and of the agent
 )
 
 // Families are the families whose operations may boot the agent.
-var Families = []Family{DeployFamily, CleanFamily, InspectFamily, RescueFamily}
+var Families = []Family{DeployFamily, CleanFamily, InspectFamily, RescueFamily, ServiceFamily}
 
 // HasSteps reports whether interfaces and agents offer steps of the family.
-func (f Family) HasSteps() bool { return f == DeployFamily || f == CleanFamily }
+func (f Family) HasSteps() bool { return f == DeployFamily || f == CleanFamily || f == ServiceFamily }
 
 // KindSpec is everything that sets the operations of one kind apart. All operations
 // have the same workflow code.
@@ -74,6 +83,10 @@ type KindSpec struct {
 	// Management: it is a request to the management or the vendor interface. Its error is told to whoever sent the request, and does
 	// not become the node's last error.
 	Management bool
+	// Step is the only step of such a request, and Ironic's name of what the management interface has to support.
+	Step string
+	// Answered: Ironic answers such a request before it has ended, so its error becomes the node's last error all the same.
+	Answered bool
 	// Settles are the undos that a node owes no more when an operation of the kind has succeeded.
 	Settles []Undo
 	// Undoes: it does what earlier operations owe. Reconciliation opens it, and nobody
@@ -104,6 +117,9 @@ const (
 
 	refusedRescue   = "Failed to rescue node %s: Validation failed. Error: "
 	refusedUnrescue = "Failed to unrescue node %s: Validation failed. Error: "
+
+	refusedAdopt   = "Cannot adopt node %s: validation failed. Error: "
+	refusedService = "Validation of node %s for service failed: "
 
 	refusedManagement = "Failed to validate management info for node %s: "
 	refusedVendor     = "Failed to validate vendor info for node %s: "
@@ -151,6 +167,15 @@ var kinds = []KindSpec{
 		Needs: []string{"power", "rescue"}, Refusal: refusedUnrescue, PowersOff: true,
 	},
 	{
+		Kind: KindAdopt, Workflow: "AdoptNode",
+		Needs: []string{"power", "management"}, Refusal: refusedAdopt,
+	},
+	{
+		Kind: KindService, Workflow: "ServiceNode", Family: ServiceFamily, Agent: "deploy",
+		AskedSteps: "service_steps", AskedOnly: true,
+		Needs: []string{"power"}, AgentNeeds: []string{"boot"}, Refusal: refusedService, KeepsPower: true,
+	},
+	{
 		Kind: KindPower, Workflow: "PowerNode", PowerChange: true, Settles: []Undo{UndoPowerOff},
 		Needs: []string{"power", "management"}, Refusal: refusedPower,
 	},
@@ -160,6 +185,26 @@ var kinds = []KindSpec{
 	},
 	{
 		Kind: KindNMI, Workflow: "InjectNMI", Management: true,
+		Needs: []string{"management"}, Refusal: refusedManagement,
+	},
+	{
+		Kind: KindBootMode, Workflow: "SetBootMode", Management: true, Step: StepSetBootMode, Answered: true,
+		Needs: []string{"management"}, Refusal: refusedManagement,
+	},
+	{
+		Kind: KindSecureBoot, Workflow: "SetSecureBoot", Management: true, Step: StepSetSecureBoot, Answered: true,
+		Needs: []string{"management"}, Refusal: refusedManagement,
+	},
+	{
+		Kind: KindIndicator, Workflow: "SetIndicator", Management: true, Step: StepSetIndicator,
+		Needs: []string{"management"}, Refusal: refusedManagement,
+	},
+	{
+		Kind: KindAttachMedia, Workflow: "AttachVirtualMedia", Management: true, Step: StepAttachMedia, Answered: true,
+		Needs: []string{"management"}, Refusal: refusedManagement,
+	},
+	{
+		Kind: KindDetachMedia, Workflow: "DetachVirtualMedia", Management: true, Step: StepDetachMedia, Answered: true,
 		Needs: []string{"management"}, Refusal: refusedManagement,
 	},
 	{
@@ -216,7 +261,11 @@ func (k OperationKind) Provisions() bool { return k.Verb().Kind != "" }
 
 // UsesAgent reports whether an operation of the kind on n boots the ramdisk agent.
 func (k KindSpec) UsesAgent(n *Node) bool {
-	return k.Agent != "" && n.Implementation(k.Agent).Means == MeansAgent
+	if k.Agent == "" {
+		return false
+	}
+	i := n.Implementation(k.Agent)
+	return i.Means == MeansAgent && !(i.BootsISO && k.Family == DeployFamily)
 }
 
 // UsesAgent reports whether an operation of kind k on n boots the ramdisk agent.

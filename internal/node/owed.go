@@ -94,13 +94,16 @@ func (n *Node) ReachedOtherwise(before *Node, given Secrets) bool {
 // steps left, except that cleaning that fails leaves the power as it is (Ironic's
 // poweroff_in_cleanfail = False). Cleaning that somebody ended does not. A deploy
 // that has begun ends powered off whatever its steps left
-// (power_off_after_deploy_failure = True).
+// (power_off_after_deploy_failure = True). A node that is given back boots no instance again.
 func UndoAtEnd(o *Operation, outcome Outcome) []Undo {
 	var out []Undo
 	k := o.Kind.Spec()
 	for _, u := range o.Undo {
 		if u == UndoPowerOff && k.KeepsPower && outcome == Failed {
 			continue
+		}
+		if u == UndoBootInstance && (o.Asked == AskDelete || k.GivesBack) {
+			u = UndoPowerOff
 		}
 		out = append(out, u)
 	}
@@ -118,6 +121,8 @@ const (
 	UndoEjectMedia Undo = "eject media"
 	UndoClearBoot  Undo = "clear boot override"
 	UndoPowerOff   Undo = "power off"
+	// UndoBootInstance boots the server as its instance has it, on whatever it is running and from whatever medium.
+	UndoBootInstance Undo = "boot the instance"
 	// UndoBMCPassword finds out which password the BMC has, the node's or a new one, and makes it the node's.
 	UndoBMCPassword Undo = "settle the BMC password"
 )

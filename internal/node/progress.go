@@ -58,7 +58,7 @@ const MaxFoundPorts = 128
 // Inspection is what an inspection found.
 type Inspection struct {
 	Properties map[string]any // merged into the node's
-	Ports      []Port         // made for new addresses; a port that exists stays as it is
+	Ports      []Port         // made for new addresses; a port that exists gets LocalLinkConnection if it has none, and else stays as it is
 	Inventory  map[string]any // nil = keep what is stored
 	PluginData map[string]any
 	BootMode   string

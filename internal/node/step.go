@@ -96,6 +96,12 @@ type Step struct {
 	MediumInserted bool `json:"medium_inserted,omitempty"`
 	// Subscription is what the step has created, without its Destination.
 	Subscription *EventSubscription `json:"subscription,omitempty"`
+	// Updates are the updates of firmware that the step has begun, in their order.
+	Updates []FirmwareUpdate `json:"updates,omitempty"`
+	// Written is when the step has written what the next boot of the server applies; nil = nothing yet.
+	Written *time.Time `json:"written,omitempty"`
+	// Volumes is how far a step is that makes volumes; nil = it has not begun.
+	Volumes *VolumeWork `json:"volumes,omitempty"`
 	// Phase is the step's own progress mark ("off", "on"), for steps of several requests.
 	Phase string `json:"phase,omitempty"`
 }
@@ -151,7 +157,7 @@ func (s Step) Name() string { return s.Interface + "." + s.Step }
 // insertion: its medium may still appear, even in a drive that was emptied meanwhile.
 // Whoever runs the step next waits for that.
 func (s *Step) Rewind() {
-	s.Phase, s.MediumInserted = "", false
+	s.Phase, s.MediumInserted, s.Written = "", false, nil
 	if !s.Inserting() {
 		s.Issued = nil
 	}

@@ -10,6 +10,8 @@ const (
 	StepTearDown          = "tear_down"
 	StepPrepareCleaning   = "prepare_cleaning"
 	StepTearDownCleaning  = "tear_down_cleaning"
+	StepPrepareService    = "prepare_service"
+	StepTearDownService   = "tear_down_service"
 	StepBootAgent         = "boot_agent"
 	StepCollect           = "collect"
 	StepOn                = "on"
@@ -19,6 +21,11 @@ const (
 	StepUndo              = "undo"
 	StepSetBootDevice     = "set_boot_device"
 	StepInjectNMI         = "inject_nmi"
+	StepSetBootMode       = "set_boot_mode"
+	StepSetSecureBoot     = "set_secure_boot_state"
+	StepSetIndicator      = "set_indicator_state"
+	StepAttachMedia       = "attach_virtual_media"
+	StepDetachMedia       = "detach_virtual_media"
 	StepMakePassword      = "make_bmc_password"
 	StepTryPassword       = "try_bmc_password"
 	StepChangePassword    = "change_bmc_password"
@@ -63,7 +70,7 @@ type StepRule struct {
 	WritesDisk bool   // if it is repeated, the steps after it must be repeated too
 	Undo       []Undo // the undos that are needed if the operation ends after the step has begun
 	// UndoesAll: the step does every undo that earlier operations may owe. After it the server is
-	// off or booted from its disk, with no medium in its drive and no boot override.
+	// off or booted from its disk, with no medium in its drive and no boot override, or booted from the ISO image of its instance.
 	UndoesAll bool
 	Power     PowerState // it fulfils a request for this power state
 
@@ -105,6 +112,28 @@ var stepRules = []StepRule{
 		Does: "sets the device that the server boots from",
 	},
 	{Interface: "management", Step: StepInjectNMI, Core: true, NoSkip: only, Unread: true, Does: "interrupts the operating system (NMI); sent at most once"},
+	{
+		Interface: "management", Step: StepSetBootMode, Core: true, NoSkip: only, Args: map[string]ArgSpec{ArgTarget: {Required: true}},
+		Does: "sets the boot mode, UEFI or BIOS, from the next boot on",
+	},
+	{
+		Interface: "management", Step: StepSetSecureBoot, Core: true, NoSkip: only, Args: map[string]ArgSpec{ArgTarget: {Required: true}},
+		Does: "switches Secure Boot on or off, from the next boot on",
+	},
+	{
+		Interface: "management", Step: StepSetIndicator, Core: true, NoSkip: only,
+		Args: map[string]ArgSpec{ArgComponent: {Required: true}, ArgIndicator: {Required: true}, ArgState: {Required: true}},
+		Does: "switches a light of the server",
+	},
+	{
+		Interface: "management", Step: StepAttachMedia, Core: true, NoSkip: only,
+		Args: map[string]ArgSpec{ArgDeviceType: {Required: true}, ArgImageURL: {Required: true, Secret: true}},
+		Does: "inserts an image into an empty virtual drive",
+	},
+	{
+		Interface: "management", Step: StepDetachMedia, Core: true, NoSkip: only, Args: map[string]ArgSpec{ArgDeviceTypes: {}},
+		Does: "empties virtual drives",
+	},
 	{
 		Interface: "management", Step: StepMakePassword, Core: true, Undo: []Undo{UndoBMCPassword}, NoSkip: frames,
 		Does: "makes a new password that the BMC takes, and seals it before the BMC hears of it",
@@ -155,7 +184,7 @@ var stepRules = []StepRule{
 	{Interface: "deploy", Step: StepPrepareBoot, NoSkip: deploys, Does: "has the agent make the disk bootable"},
 	{Interface: "deploy", Step: StepTearDownAgent, EndsAgent: true, NoSkip: deploys, Does: "ends the agent and sees the server off"},
 	{Interface: "deploy", Step: StepSwitchToTenantNet, NoSkip: deploys, Does: "moves the server to the instance's networks"},
-	{Interface: "deploy", Step: StepBootInstance, UndoesAll: true, NoSkip: deploys, Does: "boots the server from its disk"},
+	{Interface: "deploy", Step: StepBootInstance, UndoesAll: true, NoSkip: deploys, Does: "boots what is deployed: the disk, or the ISO image that the instance names"},
 
 	{
 		Interface: "deploy", Step: StepPrepareCleaning, Core: true, Abortable: true, BootsAgent: true, Undo: []Undo{UndoPowerOff},
@@ -164,6 +193,14 @@ var stepRules = []StepRule{
 	{
 		Interface: "deploy", Step: StepTearDownCleaning, Core: true, Last: true, UndoesAll: true,
 		NoSkip: frames, Does: "leaves the server off, without media and agent",
+	},
+	{
+		Interface: "deploy", Step: StepPrepareService, Core: true, Abortable: true, BootsAgent: true, Undo: []Undo{UndoBootInstance},
+		NoSkip: frames, Does: "boots the agent and takes its service steps into the plan",
+	},
+	{
+		Interface: "deploy", Step: StepTearDownService, Core: true, Last: true, EndsAgent: true, UndoesAll: true,
+		NoSkip: frames, Does: "boots the server from its disk again",
 	},
 	{
 		Interface: "deploy", Step: StepTearDown, Core: true, UndoesAll: true,
@@ -202,9 +239,10 @@ var stepRules = []StepRule{
 	{Interface: "deploy", Step: "erase_devices_metadata", Lasts: true, MayRestart: true, NoSkip: erases, SkipAsked: true, Does: "erases what describes the disks' contents"},
 	{Interface: "deploy", Step: "erase_devices_express", Lasts: true, MayRestart: true, NoSkip: erases, SkipAsked: true, Does: "erases disks by their own command, else what describes their contents"},
 
+	{Interface: "management", Step: StepSetBMCClock, Lasts: true, Does: "sets the clock of the BMC, if it is off"},
 	{Interface: "bios", Step: "apply_configuration", Lasts: true, Does: "applies BIOS settings"},
 	{Interface: "bios", Step: "factory_reset", Lasts: true, Does: "resets the BIOS settings"},
-	{Interface: "firmware", Step: "update", Lasts: true, Does: "updates firmware"},
+	{Interface: "firmware", Step: "update", Lasts: true, Unread: true, Does: "updates firmware; each update is sent at most once"},
 	{Interface: "raid", Step: "apply_configuration", Lasts: true, Does: "applies a RAID configuration"},
 	{Interface: "raid", Step: "create_configuration", Lasts: true, Does: "creates a RAID configuration"},
 	{Interface: "raid", Step: "delete_configuration", Lasts: true, Does: "deletes the RAID configuration"},

@@ -7,7 +7,7 @@ type Verb struct {
 	Target string // the word
 	Event  Event  // "" if the word is no verb
 	// Kind is the kind of operation that it opens; "" for verbs that only act on an
-	// open operation (abort, unhold) and for those that are not implemented yet.
+	// open operation (abort, unhold).
 	Kind  OperationKind
 	Minor int   // the first microversion, 1.Minor, that has it
 	State State // target_provision_state of the operation that it opens; "" = none
@@ -32,11 +32,11 @@ var Verbs = []Verb{
 	{Target: "inspect", Event: EventInspect, Kind: KindInspect, Minor: 6, State: Manageable},
 	{Target: "abort", Event: EventAbort, Minor: 13},
 	{Target: "clean", Event: EventClean, Kind: KindClean, Minor: 15, State: Manageable, NotInMaintenance: "cleaning"},
-	{Target: "adopt", Event: EventAdopt, Minor: 17, State: Active},
+	{Target: "adopt", Event: EventAdopt, Kind: KindAdopt, Minor: 17, State: Active},
 	{Target: "rescue", Event: EventRescue, Kind: KindRescue, Minor: 38, State: Rescue},
 	{Target: "unrescue", Event: EventUnrescue, Kind: KindUnrescue, Minor: 38, State: Active},
 	{Target: "unhold", Event: EventUnhold, Minor: 85},
-	{Target: "service", Event: EventService, Minor: 87, State: Active, NotInMaintenance: "servicing"},
+	{Target: "service", Event: EventService, Kind: KindService, Minor: 87, State: Active, NotInMaintenance: "servicing"},
 }
 
 // VerbOf returns the verb for a word. For an unknown word it returns a verb without an

@@ -71,6 +71,8 @@ const (
 	WaitTime      WaitFor = "time"            // Until is to come
 	WaitAnswer    WaitFor = "bmc_answer"      // the BMC is to answer, whatever it was asked: it is slow, or silent since Since
 	WaitBuild     WaitFor = "medium_made"     // the API is to make the medium Subject of a kernel and a ramdisk that it fetches
+	WaitBIOS      WaitFor = "bios_settings"   // the BMC is to show the BIOS settings Subject as they were asked for
+	WaitFirmware  WaitFor = "firmware_update" // the BMC is to end the update of the component Subject, and to show another version
 	WaitImage     WaitFor = "image_fetched"   // temper boot is to fetch the image that it serves to the agent
 	WaitRequest   WaitFor = "bmc_request"     // a request to the BMC that was sent before, Subject, may take effect until Until
 )
@@ -162,7 +164,7 @@ func (w *Wait) Ends() *time.Time {
 
 // AsksBMC reports whether w is for something that the BMC is asked about.
 func (w *Wait) AsksBMC() bool {
-	return w != nil && (w.For == WaitAnswer || w.For == WaitPower || w.For == WaitMedium)
+	return w != nil && (w.For == WaitAnswer || w.For == WaitPower || w.For == WaitMedium || w.For == WaitBIOS || w.For == WaitFirmware)
 }
 
 // Advance notes how much is done at a look: a fraction from 0 to 1 and, if it is known, bytes. It is called before Saw.

@@ -57,7 +57,7 @@ func TestMerging(t *testing.T) {
 		},
 		"what is over is over": {KindProvide, nodetest.Redfish(), nil, done(2), ipa, "core:deploy.prepare_cleaning@0 core:deploy.tear_down_cleaning@0"},
 		"cleaning by hand takes what was asked, in that order": {
-			KindClean, nodetest.Redfish(),
+			KindClean, nodetest.Redfish(nodetest.Uses("raid", "no-raid")),
 			[]Step{ask("deploy", "burnin_cpu", 0), ask("raid", "delete_configuration", 0), ask("deploy", "erase_devices", 0), ask("deploy", "burnin_cpu", 0)},
 			done(1), ipa,
 			"core:deploy.prepare_cleaning@0 agent:deploy.burnin_cpu@0 agent:raid.delete_configuration@50 agent:deploy.erase_devices@10 agent:deploy.burnin_cpu@0 core:deploy.tear_down_cleaning@0",

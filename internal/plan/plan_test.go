@@ -72,6 +72,25 @@ func TestPlans(t *testing.T) {
 			auto,
 			"core:deploy.prepare_cleaning@0 agent:deploy.burnin_cpu@0 core:deploy.tear_down_cleaning@0",
 		},
+		"a service boots the agent for its steps, and then the disk again": {
+			KindService, nodetest.Redfish(),
+			[]Step{ask("power", "reboot", 0), ask("deploy", "burnin_cpu", 0)},
+			auto,
+			"core:deploy.prepare_service@0 driver:power.reboot@0 agent:deploy.burnin_cpu@0 core:deploy.tear_down_service@0",
+		},
+		"a service whose steps need no agent boots none": {KindService, nodetest.Redfish(), []Step{ask("power", "reboot", 0)}, auto, "driver:power.reboot@0"},
+		"an instance that is an ISO image needs no agent": {
+			KindDeploy, nodetest.Redfish(func(n *Node) {
+				n.Interfaces["deploy"] = "autodetect"
+				n.InstanceInfo = map[string]any{"boot_iso": "http://images/live.iso"}
+			}), nil, auto,
+			"core:deploy.prepare@0 driver:deploy.switch_to_tenant_network@30 driver:deploy.boot_instance@20",
+		},
+		"the steps of an agent are all that a custom deploy has": {
+			KindDeploy, nodetest.Redfish(func(n *Node) { n.Interfaces["deploy"] = "custom-agent" }), nil, auto,
+			"core:deploy.prepare@0 driver:deploy.deploy@100 driver:deploy.tear_down_agent@40 driver:deploy.switch_to_tenant_network@30 driver:deploy.boot_instance@20",
+		},
+		"an adoption only looks": {KindAdopt, nodetest.Redfish(), nil, auto, "core:power.verify@0"},
 		"cleaning by hand without a ramdisk": {
 			KindClean, nodetest.Fake(),
 			[]Step{ask("bios", "factory_reset", 0)},

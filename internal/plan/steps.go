@@ -34,11 +34,19 @@ var planners = map[node.OperationKind]planner{
 	node.KindUndeploy: planUndeploy,
 	node.KindRescue:   planRescue,
 	node.KindUnrescue: planUnrescue,
+	node.KindAdopt:    planVerify,
+	node.KindService:  planService,
 	node.KindPower:    planPower,
 	node.KindUndo:     planUndo,
 
 	node.KindBootDevice: planBootDevice,
 	node.KindNMI:        planNMI,
+
+	node.KindBootMode:    planRequest,
+	node.KindSecureBoot:  planRequest,
+	node.KindIndicator:   planRequest,
+	node.KindAttachMedia: planRequest,
+	node.KindDetachMedia: planRequest,
 
 	node.KindBMCPassword:    planBMCPassword,
 	node.KindVendorPassthru: planVendorMethod,
@@ -60,6 +68,13 @@ func planBootDevice(_ node.KindSpec, _ *node.Node, _ []node.Step, o Options) ([]
 
 func planNMI(node.KindSpec, *node.Node, []node.Step, Options) ([]node.Step, error) {
 	return []node.Step{coreStep("management", node.StepInjectNMI)}, nil
+}
+
+// planRequest makes the only step of a request to the management interface.
+func planRequest(k node.KindSpec, _ *node.Node, _ []node.Step, o Options) ([]node.Step, error) {
+	s := coreStep("management", k.Step)
+	s.Args = o.Args
+	return []node.Step{s}, nil
 }
 
 func planBMCPassword(node.KindSpec, *node.Node, []node.Step, Options) (steps []node.Step, err error) {
@@ -119,6 +134,33 @@ func planManualClean(k node.KindSpec, n *node.Node, asked []node.Step, o Options
 	}
 	steps = append([]node.Step{coreStep("deploy", node.StepPrepareCleaning)}, steps...)
 	return append(steps, coreStep("deploy", node.StepTearDownCleaning)), nil
+}
+
+// planService boots the agent only if a step needs it, so that a BIOS setting or a firmware image costs one restart and not three.
+func planService(k node.KindSpec, n *node.Node, asked []node.Step, o Options) ([]node.Step, error) {
+	specs := n.StepSpecs(k.Family)
+	var steps []node.Step
+	agent := false
+	for _, a := range asked {
+		s, spec, err := resolveRequested(k, n, a, specs, !o.DisableRamdisk)
+		if err != nil {
+			return nil, err
+		}
+		needs := s.Source == node.SourceAgent || spec != nil && !spec.NoRamdisk
+		if o.DisableRamdisk && needs {
+			return nil, fault.New(fault.Invalid, "service step %s requires booting a ramdisk", s.Name())
+		}
+		if spec != nil {
+			s.Priority = spec.Priority
+		}
+		agent = agent || needs
+		steps = append(steps, s)
+	}
+	if !agent {
+		return steps, nil
+	}
+	steps = append([]node.Step{coreStep("deploy", node.StepPrepareService)}, steps...)
+	return append(steps, coreStep("deploy", node.StepTearDownService)), nil
 }
 
 func planInspection(k node.KindSpec, n *node.Node, _ []node.Step, _ Options) ([]node.Step, error) {
@@ -308,6 +350,8 @@ type Options struct {
 	Templates []node.DeployTemplate
 	// BootDevice is what an operation of KindBootDevice sets.
 	BootDevice node.BootDevice
+	// Args are the arguments of the step of a request to the management interface (KindSpec.Step).
+	Args map[string]any
 	// RescuePassword is the hash of the password of KindRescue, or what stands for it where it is sealed.
 	RescuePassword string
 	RescueKeys     string // public keys that may log in, too, a line each

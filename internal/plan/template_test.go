@@ -18,7 +18,7 @@ func template(name string, steps ...TemplateStep) DeployTemplate {
 
 // wants returns a node whose instance asks for traits.
 func wants(traits ...any) *Node {
-	return nodetest.Redfish(func(n *Node) { n.InstanceInfo = map[string]any{"traits": traits} })
+	return nodetest.Redfish(nodetest.Uses("raid", "no-raid"), func(n *Node) { n.InstanceInfo = map[string]any{"traits": traits} })
 }
 
 func TestTemplatesAddTheirSteps(t *testing.T) {

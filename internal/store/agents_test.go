@@ -224,6 +224,21 @@ func TestInventories(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, ports, 2)
 	require.Equal(t, "mine", ports[0].PhysicalNetwork)
+	link := func(port string) map[string]any {
+		return map[string]any{"switch_id": "52:54:00:00:00:99", "port_id": port}
+	}
+	for _, port := range []string{"Eth1", "Eth2"} {
+		_, err = s.SaveInspection(t.Context(), o.ID, first, node.Inspection{Ports: []node.Port{
+			{Address: "52:54:00:00:00:21", LocalLinkConnection: link(port)}, {Address: "52:54:00:00:00:23", LocalLinkConnection: link(port)},
+		}})
+		require.NoError(t, err)
+	}
+	ports, err = s.NodePorts(t.Context(), n.UUID)
+	require.NoError(t, err)
+	require.Len(t, ports, 3)
+	for i, want := range []map[string]any{link("Eth1"), {}, link("Eth1")} {
+		require.Equal(t, want, ports[i].LocalLinkConnection, "what a port has stays")
+	}
 	inventory, plugin, err := s.Inventory(t.Context(), n.Name)
 	require.NoError(t, err)
 	require.Equal(t, map[string]any{"serial": "ab"}, inventory, "no inventory keeps what is there")

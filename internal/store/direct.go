@@ -50,7 +50,7 @@ func (s *Store) Direct(ctx context.Context, id int64, edit func(*node.Node) (nod
 		}
 		if d.Event.Event != "" {
 			d.Event.Operation = id
-			queueHistory(b, f.ID, d.Event)
+			queueHistory(b, f.ID, f.timed(d.Event))
 		}
 		return queueWrite(b, &before, &f.op, d.Came)
 	})

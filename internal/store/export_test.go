@@ -47,6 +47,9 @@ func NodesStatement(f node.Filter, p node.Page) []Statement {
 	return []Statement{{q.nodesSQL(), q.args}}
 }
 
+// ShardsStatement returns the statement that Shards runs.
+func ShardsStatement() Statement { return Statement{shardsSQL, args{"limit": maxShards}} }
+
 // AvailableStatement returns the statement that Available runs.
 func AvailableStatement(f node.AvailableFilter) Statement {
 	q := (&Store{conductorTimeout: 15 * time.Second, withhold: true}).availableQuery(f)

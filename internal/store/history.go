@@ -13,8 +13,11 @@ import (
 
 // addHistorySQL writes a line of a node's history that no other event tells.
 const addHistorySQL = `
-INSERT INTO events (` + nodeColumns + `, operation_id, text, event_type, severity, conductor, username)
-SELECT ` + nodeValues + `, nullif(@operation::bigint, 0), @event, @type, @severity, @conductor, @user FROM nodes n WHERE n.id = @node`
+INSERT INTO events (` + nodeColumns + `, operation_id, text, event_type, severity, conductor, username, state, target_state, lasted)
+SELECT ` + nodeValues + `, nullif(@operation::bigint, 0), @event, @type, @severity, @conductor, @user, ` + stateValues + `, @lasted FROM nodes n WHERE n.id = @node`
+
+// stateValues are the columns state and target_state of an event of the node n, as the node's row is after the change.
+const stateValues = `n.provision_state, coalesce(n.target_provision_state, '')`
 
 func queueHistory(b *pgx.Batch, nodeID int64, e node.HistoryEvent) {
 	event := e.Event
@@ -23,18 +26,18 @@ func queueHistory(b *pgx.Batch, nodeID int64, e node.HistoryEvent) {
 	}
 	b.Queue(addHistorySQL, args{
 		"node": nodeID, "event": words(event, maxEvent), "type": e.EventType, "severity": cmp.Or(e.Severity, "INFO"),
-		"conductor": e.Conductor, "user": words(e.User, 255), "operation": e.Operation,
+		"conductor": e.Conductor, "user": words(e.User, 255), "operation": e.Operation, "lasted": e.Lasted,
 	})
 }
 
 // historyColumns are read by scanEvent. h is a row of events.
-const historyColumns = `h.seq, h.at, h.text, h.entry, h.event_type, h.severity, h.conductor, h.username, coalesce(h.operation_id, 0)`
+const historyColumns = `h.seq, h.at, h.text, h.entry, h.event_type, h.severity, h.conductor, h.username, coalesce(h.operation_id, 0), h.state, h.target_state, h.lasted`
 
 // scanEvent scans historyColumns and, behind them, more.
 func scanEvent(r pgx.Row, more ...any) (e node.HistoryEvent, err error) {
 	var seq int64
 	var entry *node.TimelineEntry
-	err = r.Scan(append([]any{&seq, &e.CreatedAt, &e.Event, &entry, &e.EventType, &e.Severity, &e.Conductor, &e.User, &e.Operation}, more...)...)
+	err = r.Scan(append([]any{&seq, &e.CreatedAt, &e.Event, &entry, &e.EventType, &e.Severity, &e.Conductor, &e.User, &e.Operation, &e.State, &e.TargetState, &e.Lasted}, more...)...)
 	if entry != nil && e.Event == "" {
 		if entry.At.IsZero() {
 			entry.At = e.CreatedAt

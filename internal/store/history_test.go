@@ -42,6 +42,7 @@ func TestTheNewest300EventsAreKept(t *testing.T) {
 	require.Equal(t, "e1004", all[299].Event)
 	require.Equal(t, node.HistoryEvent{
 		UUID: all[299].UUID, NodeUUID: n.UUID, CreatedAt: all[299].CreatedAt, Event: "e1004", EventType: "state", Severity: "INFO", Conductor: "c", User: "ann", Operation: 5,
+		State: node.Available,
 	}, all[299])
 	page, err := s.History(t.Context(), n.Name, node.Page{Marker: all[99].UUID, Limit: 50})
 	require.NoError(t, err)

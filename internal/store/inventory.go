@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
@@ -96,6 +97,12 @@ SELECT @node, `+ports.columns.values(onCreate)+`
  WHERE (SELECT count(*) FROM ports WHERE node_id = @node) < @most
 ON CONFLICT (address) DO NOTHING RETURNING *`, "create") + " SELECT FROM r"
 
+// An operator's local_link_connection stays.
+var linkedPortsSQL = ports.telling(`
+UPDATE ports SET local_link_connection = f.link::jsonb, updated_at = clock_timestamp()
+  FROM unnest(@addresses::text[], @links::text[]) AS f (address, link)
+ WHERE ports.node_id = @node AND ports.address = f.address AND ports.local_link_connection = '{}' RETURNING ports.*`, "update") + " SELECT FROM r"
+
 // SaveInspection writes what an inspection found, under a claim: properties are
 // merged into the node's, ports are made for MACs that no port has, up to
 // node.MaxFoundPorts. leftOut is how many MACs became no port of the node: they
@@ -145,7 +152,7 @@ func queueFoundPorts(b *pgx.Batch, nodeID int64, found []node.Port, leftOut *int
 	named = named[:len(named)-tooMany]
 	// In one order for all: two inspections that found the same MACs wait for each other.
 	slices.SortFunc(named, func(a, b node.Port) int { return strings.Compare(a.Address, b.Address) })
-	addresses := make([]string, 0, len(named))
+	addresses, linked, links := make([]string, 0, len(named)), []string(nil), []string(nil)
 	for _, p := range named {
 		if p.UUID == "" {
 			p.UUID = uuid.NewString()
@@ -157,6 +164,16 @@ func queueFoundPorts(b *pgx.Batch, nodeID int64, found []node.Port, leftOut *int
 		a["node"], a["most"] = nodeID, node.MaxFoundPorts
 		b.Queue(foundPortSQL, a)
 		addresses = append(addresses, p.Address)
+		if len(p.LocalLinkConnection) > 0 {
+			link, err := json.Marshal(p.LocalLinkConnection)
+			if err != nil {
+				return err
+			}
+			linked, links = append(linked, p.Address), append(links, string(link))
+		}
+	}
+	if len(linked) > 0 {
+		b.Queue(linkedPortsSQL, args{"node": nodeID, "addresses": linked, "links": links, "changed": true})
 	}
 	b.Queue(notFoundPortsSQL, args{"node": nodeID, "addresses": addresses}).QueryRow(func(r pgx.Row) error {
 		err := r.Scan(leftOut)

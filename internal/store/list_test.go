@@ -234,6 +234,12 @@ func TestNoListReadsTheWholeTable(t *testing.T) {
 			require.NotContains(t, scans, "Seq Scan on nodes")
 		})
 	}
+	t.Run("shards", func(t *testing.T) {
+		require.Equal(t, []string{"Index Only Scan on nodes"}, explain(t, url, s, []store.Statement{store.ShardsStatement()}))
+		shards, err := s.Shards(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, []node.Shard{{Name: "None", Count: 99_990}, {Name: "s9", Count: 10}}, shards)
+	})
 	t.Run("newest that ended", func(t *testing.T) {
 		scans := explain(t, url, s, []store.Statement{store.NewestEndedStatement(some[0].UUID)})
 		require.NotContains(t, scans, "Seq Scan on operations")

@@ -97,6 +97,7 @@ type lockedNode struct {
 	// What transitions have taken off the node, and their line for its history.
 	clearInstance, clearAgent bool
 	history                   node.HistoryEvent
+	lasted                    *float64 // seconds that the node had been in the state that they have left
 }
 
 // found reports whether there is such a node, and its row is locked. While the lock was waited for,

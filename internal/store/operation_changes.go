@@ -67,8 +67,8 @@ tried AS (
 	UPDATE nodes n SET owed_tried_at = clock_timestamp(), owed_tries = n.owed_tries + 1 FROM o WHERE n.id = o.node_id),
 ` + acceptedSQL + `,
 history AS (
-	INSERT INTO events (node_id, node_uuid, node_name, owner, lessee, operation_id, text, event_type, username)
-	SELECT n.id, n.uuid, coalesce(n.name, ''), n.owner, n.lessee, o.id, 'undo accepted', @type, @by
+	INSERT INTO events (node_id, node_uuid, node_name, owner, lessee, operation_id, text, event_type, username, state, target_state)
+	SELECT n.id, n.uuid, coalesce(n.name, ''), n.owner, n.lessee, o.id, 'undo accepted', @type, @by, ` + stateValues + `
 	  FROM o JOIN nodes n ON n.id = o.node_id WHERE n.owed_error IS NULL)
 SELECT o.* FROM o ORDER BY o.id`
 

@@ -96,8 +96,8 @@ WITH marked AS (
 
 	// manyHistorySQL writes the events of marked (node_id, severity, event).
 	manyHistorySQL = `
-INSERT INTO events (` + nodeColumns + `, type, data, text, event_type, severity)
-SELECT ` + nodeValues + `, @event, jsonb_build_object('driver', n.driver, 'conductor_group', n.conductor_group), m.event, @type, m.severity
+INSERT INTO events (` + nodeColumns + `, type, data, text, event_type, severity, state, target_state)
+SELECT ` + nodeValues + `, @event, jsonb_build_object('driver', n.driver, 'conductor_group', n.conductor_group), m.event, @type, m.severity, ` + stateValues + `
   FROM marked m JOIN nodes n ON n.id = m.node_id ORDER BY n.id`
 )
 

@@ -145,13 +145,16 @@ func (r *request) queue(b *pgx.Batch) error {
 		if err := queueAsk(b, *r.held, *r.Steer, r.out); err != nil {
 			return err
 		}
-		queueHistory(b, r.ID, r.described(steeringEvent(r.held.ID, *r.Steer)))
+		queueHistory(b, r.ID, r.described(r.timed(steeringEvent(r.held.ID, *r.Steer))))
 		return nil
 	}
-	if len(r.Move) > 0 || r.Event != "" {
-		queueHistory(b, r.ID, r.described(node.HistoryEvent{Event: r.moved.Words(), EventType: node.HistoryState}))
+	if err := r.queueGiven(b, r.Secrets); err != nil {
+		return err
 	}
-	return r.queueGiven(b, r.Secrets)
+	if len(r.Move) > 0 || r.Event != "" {
+		queueHistory(b, r.ID, r.described(r.timed(node.HistoryEvent{Event: r.moved.Words(), EventType: node.HistoryState})))
+	}
+	return nil
 }
 
 // queueGiven writes the node and the secrets that the request gives.
@@ -202,7 +205,7 @@ func (r *request) queueOpen(b *pgx.Batch) error {
 		*r.out, err = scanOperation(row)
 		return err
 	})
-	queueHistory(b, r.ID, r.described(acceptedEvent(r.next, &open)))
+	queueHistory(b, r.ID, r.described(r.timed(acceptedEvent(r.next, &open))))
 	return nil
 }
 

@@ -90,10 +90,11 @@ func (l *lockedNode) queueUpdate(b *pgx.Batch, sql string, a args, fields ...str
 func operationTold(last string) string {
 	return `
 told AS (
-	INSERT INTO events (node_id, node_uuid, node_name, owner, lessee, operation_id, kind, type, cause, data, operation_seq, entry, event_type)
+	INSERT INTO events (node_id, node_uuid, node_name, owner, lessee, operation_id, kind, type, cause, data, operation_seq, entry, event_type, state, target_state)
 	SELECT x.node_id, x.node_uuid, x.node_name, n.owner, n.lessee, @id, x.kind, t.type, t.cause,
 		CASE WHEN starts_with(t.type, 'operation.') THEN jsonb_build_object('state', x.state) ELSE '{}' END || t.data::jsonb,
-		CASE WHEN t.number > 0 THEN x.entries - @told_entries + t.number ELSE 0 END, nullif(t.entry, '')::jsonb, t.event_type
+		CASE WHEN t.number > 0 THEN x.entries - @told_entries + t.number ELSE 0 END, nullif(t.entry, '')::jsonb, t.event_type,
+		coalesce(n.provision_state, ''), coalesce(n.target_provision_state, '')
 	  FROM x LEFT JOIN nodes n ON n.id = x.node_id, (
 		SELECT u.* FROM unnest(@told_types::text[], @told_causes::text[], @told_data::text[], @told_numbers::integer[], @told_lines::text[], @told_history::text[])
 			WITH ORDINALITY AS u` + last + `) AS t (type, cause, data, number, entry, event_type, nr)

@@ -16,12 +16,28 @@ UPDATE nodes SET ` + nodeTable.assignments(onMove) + `,
 
 // apply takes a transition into the locked node; queueState writes it.
 func (l *lockedNode) apply(t node.Transition) {
+	l.leave(t)
 	t.Apply(&l.Node, l.now)
 	l.clearInstance = l.clearInstance || t.ClearInstance
 }
 
+// leave remembers, for the history, how long the node has been in the state that t leaves.
+func (l *lockedNode) leave(t node.Transition) {
+	if t.From != t.To && l.ProvisionUpdatedAt != nil {
+		seconds := max(l.now.Sub(*l.ProvisionUpdatedAt), 0).Seconds()
+		l.lasted = &seconds
+	}
+}
+
+// timed says in a line of the history how long the node had been in the state that it has left.
+func (l *lockedNode) timed(e node.HistoryEvent) node.HistoryEvent {
+	e.Lasted = l.lasted
+	return e
+}
+
 // applyEnding takes the end of the work on the locked node into it; queueState writes it.
 func (l *lockedNode) applyEnding(e closing.Ending) {
+	l.leave(e.Transition)
 	e.Apply(&l.Node, l.now)
 	l.clearInstance, l.clearAgent = l.clearInstance || e.ClearInstance, l.clearAgent || e.ClearAgent
 	l.history = e.History
@@ -67,7 +83,7 @@ func (l *lockedNode) queueState(b *pgx.Batch) error {
 	}
 	queueDropSecrets(b, l.ID, gone(l.had, &l.Node))
 	if l.history.Event != "" {
-		queueHistory(b, l.ID, l.history)
+		queueHistory(b, l.ID, l.timed(l.history))
 	}
 	return nil
 }

@@ -88,7 +88,7 @@ CREATE INDEX nodes_by_need          ON nodes (need_id, id);
 CREATE INDEX nodes_by_class         ON nodes (resource_class, id);
 CREATE INDEX nodes_by_owner         ON nodes (owner, id) WHERE owner IS NOT NULL;
 CREATE INDEX nodes_by_lessee        ON nodes (lessee, id) WHERE lessee IS NOT NULL;
-CREATE INDEX nodes_by_shard         ON nodes (shard, id) WHERE shard IS NOT NULL;
+CREATE INDEX nodes_by_shard         ON nodes (shard, id);
 CREATE INDEX nodes_by_parent        ON nodes (parent_node, id) WHERE parent_node IS NOT NULL;
 CREATE INDEX nodes_by_chassis       ON nodes (chassis_uuid, id) WHERE chassis_uuid IS NOT NULL;
 CREATE INDEX nodes_by_fault         ON nodes (fault, id) WHERE fault IS NOT NULL;
@@ -369,6 +369,16 @@ CREATE TABLE node_inventory (
 );
 COMMENT ON TABLE node_inventory IS 'What the latest inspection of a node found.';
 
+CREATE TABLE node_readings (
+    node_id   bigint      NOT NULL REFERENCES nodes (id) ON DELETE CASCADE,
+    interface text        NOT NULL CHECK (interface IN ('bios', 'firmware', 'raid')),
+    data      jsonb       NOT NULL, -- bios: node.BIOSReading, firmware: node.FirmwareReading
+    first_at  timestamptz NOT NULL, -- when it was read for the first time
+    read_at   timestamptz NOT NULL, -- when it was read last
+    PRIMARY KEY (node_id, interface)
+);
+COMMENT ON TABLE node_readings IS 'What was read last through interfaces of nodes: lists that clients get without a question to the BMC.';
+
 CREATE TABLE deleted_nodes (
     id              bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     node_id         bigint      NOT NULL UNIQUE, -- of its history
@@ -394,7 +404,7 @@ CREATE TABLE operations (
     node_id           bigint      REFERENCES nodes (id) ON DELETE SET NULL, -- null = the node was deleted
     node_uuid         uuid        NOT NULL,
     node_name         text        NOT NULL DEFAULT '',
-    kind              text        NOT NULL CHECK (kind IN ('manage', 'provide', 'clean', 'inspect', 'deploy', 'rebuild', 'undeploy', 'rescue', 'unrescue', 'power', 'boot_device', 'nmi', 'bmc_password', 'vendor_passthru', 'undo')),
+    kind              text        NOT NULL CHECK (kind IN ('manage', 'provide', 'clean', 'inspect', 'deploy', 'rebuild', 'undeploy', 'rescue', 'unrescue', 'adopt', 'service', 'power', 'boot_device', 'nmi', 'boot_mode', 'secure_boot', 'indicator', 'attach_virtual_media', 'detach_virtual_media', 'bmc_password', 'vendor_passthru', 'undo')),
     -- What a phase means, and what leads from one to another, is in docs/operation-states.md.
     phase             text        NOT NULL CHECK (phase IN ('accepted', 'running', 'waiting', 'holding', 'undoing', 'ended')),
     state             text        NOT NULL DEFAULT 'accepted', -- as clients see it (node.Operation.State)
@@ -1170,6 +1180,9 @@ CREATE TABLE events (
     conductor     text        NOT NULL DEFAULT '',
     username      text        NOT NULL DEFAULT '',
     text          text        NOT NULL DEFAULT '',
+    state         text        NOT NULL DEFAULT '', -- the node's provision state after it
+    target_state  text        NOT NULL DEFAULT '', -- the provision state that the node was on its way to
+    lasted        double precision,                -- seconds that the node had been in the state that it left; null = it left none
     CONSTRAINT events_entry_has_number CHECK ((operation_seq = 0) = (entry IS NULL))
 );
 COMMENT ON TABLE events IS 'What happened. The statement that changes something writes it. Events have no values of secrets, and no dictionaries of nodes.';

@@ -48,7 +48,7 @@ func TestTheMatrixTriesEveryKindAndStep(t *testing.T) {
 		require.Equal(t, notTried[k] == "", slices.Contains(columns, k), "operations of kind %s are tried: add the kind to columns and kinds, or say in notTried why not", k)
 	}
 	agents := slices.Clone(cleaned)
-	for _, a := range asked {
+	for _, a := range slices.Concat(asked, served) {
 		agents = append(agents, fmt.Sprintf("%s.%s", a["interface"], a["step"]))
 	}
 	tried := map[string]bool{}

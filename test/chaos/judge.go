@@ -105,7 +105,7 @@ func since(k kind, before, now stack.Server) calm {
 			c.commands = append(c.commands, a.Name+" "+a.Step)
 		}
 	}
-	c.left = fmt.Sprintf("on %t, media %q, override %q", now.Powered, now.Media, now.BootOverride)
+	c.left = fmt.Sprintf("on %t, media %q, override %q, %d volumes, %d made", now.Powered, now.Media, now.BootOverride, now.Volumes, now.VolumesMade-before.VolumesMade)
 	switch k.column {
 	case node.KindDeploy, node.KindRebuild, node.KindProvide, node.KindUndeploy: // others leave the disk as it was
 		c.left += fmt.Sprintf(", disk %q", now.DiskSHA256)
@@ -270,4 +270,4 @@ func (l *lab) knowsPassword(ctx context.Context, s *subject, sv stack.Server) er
 }
 
 // Queries of an agent change nothing and may be repeated.
-var questions = []string{agent.GetDeploySteps, agent.GetCleanSteps, agent.GetPartitionUUIDs}
+var questions = []string{agent.GetDeploySteps, agent.GetCleanSteps, agent.GetServiceSteps, agent.GetPartitionUUIDs}

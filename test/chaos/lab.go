@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -124,7 +125,7 @@ func (l *lab) enroll(ctx context.Context, s *subject) error {
 // next returns the verb that brings a node nearer to the state aim, on the shortest way.
 func next(at, aim node.State) string {
 	switch at {
-	case node.Enroll, node.CleanFailed, node.InspectFailed:
+	case node.Enroll, node.CleanFailed, node.InspectFailed, node.AdoptFailed:
 		return "manage"
 	case node.Manageable:
 		return "provide"
@@ -146,7 +147,7 @@ func next(at, aim node.State) string {
 			return "unrescue"
 		}
 		return "deleted"
-	case node.ErrorState:
+	case node.ErrorState, node.ServiceFailed:
 		return "deleted"
 	}
 	return ""
@@ -200,6 +201,9 @@ func (l *lab) ready(ctx context.Context, s *subject, k kind) error {
 	if err := l.switched(ctx, s, k.on); err != nil {
 		return err
 	}
+	if err := l.prepare(ctx, s, k); err != nil {
+		return err
+	}
 	edits := map[string]any{"automated_clean": true}
 	if k.neverOff {
 		edits["disable_power_off"] = true
@@ -208,6 +212,34 @@ func (l *lab) ready(ctx context.Context, s *subject, k kind) error {
 		edits["inspect_interface"] = k.inspector()
 	}
 	return l.Set(ctx, s.uuid, edits)
+}
+
+// prepare makes a subject ready for what its kind needs besides a state.
+func (l *lab) prepare(ctx context.Context, s *subject, k kind) error {
+	sv, err := l.Server(ctx, s.server)
+	if err == nil && sv.Media != "" { // an operation of another row has attached it
+		err = l.prepared(ctx, s, *detaches)
+	}
+	if err == nil && sv.Volumes > 0 { // an operation that was ended has left them
+		err = l.prepared(ctx, s, kind{verb: "clean", body: map[string]any{"clean_steps": raids[1:]}})
+	}
+	if err == nil && k.before != nil {
+		err = l.prepared(ctx, s, *k.before)
+	}
+	return err
+}
+
+// prepared carries out what makes a subject ready, and waits for the end of its operation, if it has one.
+func (l *lab) prepared(ctx context.Context, s *subject, k kind) error {
+	id, err := l.ask(ctx, s, k)
+	if err != nil || id == "" {
+		return err
+	}
+	o, err := l.ended(ctx, id)
+	if err == nil && o.Outcome != string(node.Succeeded) {
+		err = fmt.Errorf("make node %s (%s) ready: %s", s.uuid, s.server, o)
+	}
+	return err
 }
 
 func (l *lab) step(ctx context.Context, s *subject, n stack.Node, verb string) error {
@@ -293,6 +325,9 @@ func (l *lab) switched(ctx context.Context, s *subject, on bool) error {
 func (l *lab) ask(ctx context.Context, s *subject, k kind) (string, error) {
 	method, path, body := http.MethodPut, "/v1/nodes/"+s.uuid+"/states/provision", map[string]any{"target": k.verb}
 	switch {
+	case k.path != "":
+		method, path = cmp.Or(k.method, http.MethodPut), "/v1/nodes/"+s.uuid+k.path
+		delete(body, "target")
 	case k.power != "":
 		path, body["target"] = "/v1/nodes/"+s.uuid+"/states/power", string(k.power)
 	case k.column.Spec().Management: // Ironic's request would wait for the end
@@ -302,7 +337,14 @@ func (l *lab) ask(ctx context.Context, s *subject, k kind) (string, error) {
 		body["rescue_password"] = "of the user rescue"
 	}
 	maps.Copy(body, k.body)
-	h, err := l.Ask(ctx, method, path, body, nil)
+	if body["image_url"] == ofRack {
+		body["image_url"] = l.RackURL + "/images/deploy.iso"
+	}
+	var sent any = body
+	if method == http.MethodDelete {
+		sent = nil
+	}
+	h, err := l.Ask(ctx, method, path, sent, nil)
 	if err != nil {
 		return "", err
 	}

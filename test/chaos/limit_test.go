@@ -67,7 +67,7 @@ func TestAServerIsJudgedByWhatItIsAfterItsOperation(t *testing.T) {
 		_ = json.NewEncoder(w).Encode(out)
 	}))
 	defer server.Close()
-	l := &lab{Stack: &stack.Stack{APIURL: server.URL, RackURL: server.URL}, calm: map[string]calm{k.name: {left: `on true, media "", override ""`}}}
+	l := &lab{Stack: &stack.Stack{APIURL: server.URL, RackURL: server.URL}, calm: map[string]calm{k.name: {left: `on true, media "", override "", 0 volumes, 0 made`}}}
 	one := &trial{k: k, s: &subject{uuid: "u", server: "sim-0001"}, id: "1"}
 	require.NoError(t, l.verdict(t.Context(), row{}, one))
 	require.True(t, over.Load())

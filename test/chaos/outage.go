@@ -240,7 +240,7 @@ func (r *round) owes(ctx context.Context, t *trial) error {
 		return err
 	}
 	owed, _ := n.Internal["temper_owed"].([]any)
-	if sv.Media != t.s.before.Media && sv.Media != "" && !slices.Contains(owed, any(string(node.UndoEjectMedia))) {
+	if sv.Media != t.s.before.Media && sv.Media != "" && t.k.column != node.KindAttachMedia && !slices.Contains(owed, any(string(node.UndoEjectMedia))) {
 		return fmt.Errorf("%s: media is in the server, and the node owes %v", t.point, owed)
 	}
 	return nil

@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -21,12 +22,14 @@ func TestThePageIsOfThisMatrix(t *testing.T) {
 	for i, r := range rows {
 		require.Equal(t, r.name, all.Rows[i].Name)
 		require.Equal(t, r.holds, all.Rows[i].Holds)
-		cases, err := options{}.cases(r)
+		cases, err := options{report: true}.cases(r)
 		require.NoError(t, err)
 		want, got := map[node.OperationKind]int{}, map[node.OperationKind]int{}
 		for _, p := range cases {
 			k, _ := kindOf(p.kind)
-			want[k.column]++
+			if slices.Contains(all.tried(), k.column) {
+				want[k.column]++
+			}
 		}
 		for k, c := range all.Rows[i].Columns {
 			got[k] = c.Cases

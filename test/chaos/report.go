@@ -10,6 +10,7 @@ import (
 	"os"
 	"runtime"
 	"slices"
+	"strings"
 	"time"
 
 	"go.temper.dev/temper/internal/node"
@@ -169,6 +170,23 @@ before acting, starting a workflow once) and checks that the matrix then fails; 
 faulty rack.
 `
 
+// tried are the columns that were tried in all rows.
+func (a *results) tried() []node.OperationKind {
+	return slices.DeleteFunc(slices.Clone(columns), func(k node.OperationKind) bool {
+		return !slices.ContainsFunc(a.Rows, func(r result) bool { _, ok := r.Columns[k]; return ok })
+	})
+}
+
+// left are the columns that were not.
+func (a *results) left() (out []string) {
+	for _, k := range columns {
+		if !slices.Contains(a.tried(), k) {
+			out = append(out, string(k))
+		}
+	}
+	return out
+}
+
 // page is the matrix for people.
 func (a *results) page() []byte {
 	var b bytes.Buffer
@@ -181,18 +199,22 @@ func (a *results) page() []byte {
 		took += r.Took
 	}
 	fmt.Fprintf(&b, "\nRan on %s, in %s: %d of %d cases right, %d late.\n\n", a.RanOn, (time.Duration(took) * time.Second).String(), right, cases, late)
+	if left := a.left(); len(left) > 0 {
+		fmt.Fprintf(&b, "Without a column, because they ran in the two rows of `make test` only: %s.\n\n", strings.Join(left, ", "))
+	}
 	b.WriteString("| what happens | and what must hold |")
-	for _, k := range columns {
+	tried := a.tried()
+	for _, k := range tried {
 		fmt.Fprintf(&b, " %s |", k)
 	}
 	b.WriteString(" elsewhere after |\n|---|---|")
-	for range columns {
+	for range tried {
 		b.WriteString("---|")
 	}
 	b.WriteString("---|\n")
 	for _, r := range a.Rows {
 		fmt.Fprintf(&b, "| %s | %s |", r.Name, r.Holds)
-		for _, k := range columns {
+		for _, k := range tried {
 			if c, ok := r.Columns[k]; ok {
 				fmt.Fprintf(&b, " %s |", c)
 			} else {

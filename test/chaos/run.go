@@ -43,7 +43,7 @@ func (o options) of() []row {
 func (o options) cases(r row) ([]point, error) {
 	var all []point
 	for _, k := range kinds {
-		if len(o.kinds) > 0 && !slices.Contains(o.kinds, k.name) {
+		if len(o.kinds) > 0 && !slices.Contains(o.kinds, k.name) || o.report && k.offPage {
 			continue
 		}
 		of, err := r.points(k)

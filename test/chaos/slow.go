@@ -95,8 +95,12 @@ func (t *trial) late(d time.Duration) fault {
 func (t *trial) strikes(f fault) {
 	f["method"] = http.MethodPost
 	switch {
-	case strings.HasPrefix(t.Request, "boot"):
+	case strings.HasPrefix(t.Request, "boot"), t.k.column == node.KindSecureBoot:
 		f["method"] = http.MethodPatch
+	case t.Request == bmc.NameCreateVolume:
+		f["path"] = "/Volumes"
+	case t.Request == "delete a volume":
+		f["path"], f["method"] = "/Volumes", http.MethodDelete
 	case t.k.column == node.KindBMCPassword: // which also logs in by POST
 		f["path"] = "/AccountService/Accounts"
 		switch {

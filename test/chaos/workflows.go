@@ -315,12 +315,17 @@ var failures = map[node.OperationKind][]node.State{
 	node.KindUndeploy: {node.ErrorState, node.CleanFailed},
 	node.KindRescue:   {node.RescueFailed},
 	node.KindUnrescue: {node.UnrescueFailed},
+	node.KindAdopt:    {node.AdoptFailed},
+	node.KindService:  {node.ServiceFailed},
 	node.KindPower:    {node.Manageable, node.Active},
 
 	node.KindBootDevice: {node.Manageable},
 	node.KindNMI:        {node.Active},
 
 	node.KindBMCPassword: {node.Manageable},
+	node.KindSecureBoot:  {node.Manageable},
+	node.KindAttachMedia: {node.Manageable},
+	node.KindDetachMedia: {node.Manageable},
 }
 
 // failed judges an operation that was ended from outside: nothing holds the node, which is in its failed state, and nothing is
@@ -356,7 +361,7 @@ func failed(word string) func(ctx context.Context, l *lab, t *trial) error {
 				return fmt.Errorf("the node is held by %q; %s", n.Reservation, o)
 			case word != "" && t.k.column.Provisions() && !holds(n.LastError, word):
 				return fmt.Errorf("the node says %q; %s", n.LastError, o)
-			case sv.Media != t.s.before.Media && sv.Media != "" || sv.BootOverride != "" && t.k.column != node.KindBootDevice:
+			case sv.Media != t.s.before.Media && sv.Media != "" && t.k.column != node.KindAttachMedia || sv.BootOverride != "" && t.k.column != node.KindBootDevice:
 				return fmt.Errorf("media %q is in, and the boot override is %q; %s", sv.Media, sv.BootOverride, o)
 			case off && sv.Powered && t.s.before.Powered != sv.Powered || off && sv.Powered && t.k.column != node.KindRebuild:
 				return fmt.Errorf("the server is on; %s", o)

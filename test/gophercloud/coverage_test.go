@@ -28,13 +28,6 @@ var uncalled = map[string]string{
 
 // unserved are the functions whose answer is a refusal or empty (refused_test.go), and what Temper lacks.
 var unserved = map[string]string{
-	"nodes.ListBIOSSettings":     "nothing reads BIOS settings yet",
-	"nodes.GetBIOSSetting":       "nothing reads BIOS settings yet",
-	"nodes.ListFirmware":         "nothing reads firmware components yet",
-	"nodes.SetRAIDConfig":        "no driver configures RAID yet",
-	"nodes.AttachVirtualMedia":   "virtual media are the steps' own yet",
-	"nodes.GetVirtualMedia":      "virtual media are the steps' own yet",
-	"nodes.DetachVirtualMedia":   "virtual media are the steps' own yet",
 	"drivers.CallVendorPassthru": "no driver has methods of its own",
 }
 

@@ -48,12 +48,46 @@ func testHardware(t *testing.T, c *cloud) {
 	_, _, err = found.PluginData.GuessFormat()
 	require.NoError(t, err)
 
+	testUpkeep(t, c, n)
+
 	// The network interface noop keeps no VIFs, as Ironic's.
 	require.NoError(t, nodes.AttachVirtualInterface(ctx, c.ServiceClient, n.UUID, nodes.VirtualInterfaceOpts{ID: "1974dcfa-836f-41b2-b541-686c100900e5"}).ExtractErr())
 	vifs, err := nodes.ListVirtualInterfaces(ctx, c.ServiceClient, n.UUID).Extract()
 	require.NoError(t, err)
 	require.Empty(t, vifs)
 	require.NoError(t, nodes.DetachVirtualInterface(ctx, c.ServiceClient, n.UUID, "1974dcfa-836f-41b2-b541-686c100900e5").ExtractErr())
+}
+
+// testUpkeep reads a server's settings and firmware, says which volumes it is to have, and attaches a medium.
+func testUpkeep(t *testing.T, c *cloud, n *nodes.Node) {
+	ctx := t.Context()
+	settings, err := nodes.ListBIOSSettings(ctx, c.ServiceClient, n.UUID, nodes.ListBIOSSettingsOpts{Detail: true}).Extract()
+	require.NoError(t, err)
+	require.NotEmpty(t, settings)
+	one := nodes.GetBIOSSetting(ctx, c.ServiceClient, n.UUID, settings[0].Name)
+	require.NoError(t, one.Err)
+	require.Contains(t, one.Body, settings[0].Name, "its Extract reads a setting of the name Setting only")
+	components, err := nodes.ListFirmware(ctx, c.ServiceClient, n.UUID).Extract()
+	require.NoError(t, err)
+	require.NotEmpty(t, components)
+	require.NotEmpty(t, components[0].CurrentVersion)
+
+	size := 100
+	raid := nodes.RAIDConfigOpts{LogicalDisks: []nodes.LogicalDisk{{SizeGB: &size, RAIDLevel: nodes.RAID1}}}
+	require.NoError(t, nodes.SetRAIDConfig(ctx, c.ServiceClient, n.UUID, raid).ExtractErr())
+	require.Len(t, c.get(t, n.UUID).TargetRAIDConfig["logical_disks"], 1)
+
+	iso := nodes.AttachVirtualMediaOpts{DeviceType: nodes.VirtualMediaCD, ImageURL: c.RackURL + "/images/deploy.iso"}
+	media := func() string {
+		sv, err := c.Server(ctx, c.servers[0].Name)
+		require.NoError(t, err)
+		return sv.Media
+	}
+	require.NoError(t, nodes.AttachVirtualMedia(ctx, c.ServiceClient, n.UUID, iso).ExtractErr())
+	require.Eventually(t, func() bool { return media() == iso.ImageURL && c.get(t, n.UUID).Reservation == "" }, patience, patience/900)
+	require.NoError(t, nodes.GetVirtualMedia(ctx, c.ServiceClient, n.UUID).Err)
+	require.NoError(t, nodes.DetachVirtualMedia(ctx, c.ServiceClient, n.UUID, nodes.DetachVirtualMediaOpts{}).ExtractErr())
+	require.Eventually(t, func() bool { return media() == "" && c.get(t, n.UUID).Reservation == "" }, patience, patience/900)
 }
 
 func testSubscriptions(t *testing.T, c *cloud) {

@@ -11,7 +11,6 @@ type difference struct {
 // The reasons. docs/security.md has them, too.
 const (
 	tellsNothing = "Ironic answers 403, and so tells that the node exists. Temper answers as for a node that does not exist."
-	noShards     = "Temper has no list of shards."
 	noSettings   = "The node has no BIOS settings: no driver of Temper reads any."
 	noIndicators = "Temper has no route for one indicator: no driver has any."
 )
@@ -30,7 +29,6 @@ var differs = func() map[string]difference {
 		"third_party_admin_cannot_add_port", "service_cannot_add_ports_to_other_project", "lessee_admin_cannot_post_volume_connector",
 		"lessee_manager_cannot_post_volume_connector", "third_party_admin_cannot_post_volume_connector", "service_admin_cannot_post_volume_connector",
 		"third_party_admin_cannot_create_volume_target")
-	add(hidden, noShards, "shard_get_shards", "shard_get_shards_disallowed")
 	add(hidden, noSettings, "nodes_bios_bios_setting_get_admin", "nodes_bios_bios_setting_get_member", "nodes_bios_bios_setting_get_reader")
 	add(hidden, noIndicators, "lessee_member_cannot_set_indicator", "owner_member_can_set_indicator")
 	return out

@@ -98,8 +98,14 @@ func (r *recorder) record(ctx context.Context) error {
 		{name: "RebuildNode", from: "active", verb: "rebuild", to: "active"},
 		{name: "RescueNode", from: "active", verb: "rescue", to: "rescue", body: map[string]any{"rescue_password": "of the user rescue"}},
 		{name: "UnrescueNode", from: "rescue", verb: "unrescue", to: "active"},
+		{name: "ServiceNode", from: "active", verb: "service", to: "active", body: map[string]any{
+			"service_steps": []map[string]any{{"interface": "deploy", "step": "inject_files"}},
+		}},
 		{name: "UndeployNode", from: "active", verb: "deleted", to: "available"},
 		{name: "DeployNode-killed", from: "available", verb: "active", to: "active", before: image(digest), during: r.killConductor},
+		{from: "active", verb: "deleted", to: "available"},
+		{from: "available", verb: "manage", to: "manageable"},
+		{name: "AdoptNode", from: "manageable", verb: "adopt", to: "active"},
 		{from: "active", verb: "deleted", to: "available"},
 		{name: "DeployNode-cancelled", from: "available", verb: "active", to: "deploy failed", before: both(image(digest), r.noAgent), during: r.cancel},
 		{name: "DeployNode-timeout", from: "deploy failed", verb: "active", to: "deploy failed"},
@@ -151,7 +157,7 @@ func (r *recorder) play(ctx context.Context, n stack.Node, l leg) error {
 	}
 	now, err := r.Show(ctx, n.UUID)
 	if err == nil && now.State != l.to {
-		err = fmt.Errorf("node is %q, not %q", now.State, l.to)
+		err = fmt.Errorf("node is %q, not %q: %s", now.State, l.to, now.LastError)
 	}
 	if err != nil {
 		return err
@@ -232,6 +238,7 @@ func (r *recorder) management(ctx context.Context, n stack.Node) error {
 	}{
 		{"SetBootDevice", "boot_device", map[string]any{"boot_device": "pxe", "persistent": false}},
 		{"InjectNMI", "inject_nmi", map[string]any{}},
+		{"SetIndicator", "indicators/1@chassis", map[string]any{"state": node.IndicatorOn}},
 	} {
 		if err := r.Call(ctx, http.MethodPut, path+one.path, one.body, nil); err != nil {
 			return err
@@ -247,7 +254,38 @@ func (r *recorder) management(ctx context.Context, n stack.Node) error {
 	if err := r.Call(ctx, http.MethodGet, path+"boot_device", nil, nil); err != nil {
 		return err
 	}
-	return errors.Join(r.keepReading(ctx), r.password(ctx, n))
+	return errors.Join(r.keepReading(ctx), r.answered(ctx, n), r.password(ctx, n))
+}
+
+// answered makes the requests to the management interface that are answered before their operations have ended.
+func (r *recorder) answered(ctx context.Context, n stack.Node) error {
+	path := "/v1/nodes/" + n.UUID
+	image := r.Image("")["image_source"]
+	for _, one := range []struct {
+		name, method, path string
+		body               map[string]any
+	}{
+		{"SetBootMode", http.MethodPut, "/states/boot_mode", map[string]any{"target": node.BootModeBIOS}},
+		{"SetSecureBoot", http.MethodPut, "/states/secure_boot", map[string]any{"target": false}},
+		{"AttachVirtualMedia", http.MethodPost, "/vmedia", map[string]any{"device_type": node.MediaCDROM, "image_url": image}},
+		{"DetachVirtualMedia", http.MethodDelete, "/vmedia", nil},
+	} {
+		var body any
+		if one.body != nil {
+			body = one.body
+		}
+		if err := r.Call(ctx, one.method, path+one.path, body, nil); err != nil {
+			return err
+		}
+		op, err := r.awaitEnd(ctx, n.UUID)
+		if err == nil {
+			err = r.keep(ctx, one.name, op.WorkflowID, op.RunID)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // password gives the BMC a new password.

@@ -74,8 +74,14 @@ type Server struct {
 	Password string   `json:"redfish_password"`
 	VerifyCA any      `json:"redfish_verify_ca"`
 	MACs     []string `json:"macs"`
-	SSH      string   `json:"ssh_address"`
-	Persona  string   `json:"persona"`
+
+	IPMIAddress  string `json:"ipmi_address"`
+	IPMIPort     int    `json:"ipmi_port"`
+	IPMIUsername string `json:"ipmi_username"`
+	IPMIPassword string `json:"ipmi_password"`
+
+	SSH     string `json:"ssh_address"`
+	Persona string `json:"persona"`
 
 	Powered      bool      `json:"powered"`
 	BootedFrom   string    `json:"booted_from"`
@@ -84,6 +90,8 @@ type Server struct {
 	Actions      []Action  `json:"power_actions"`
 	Commands     []Command `json:"agent_commands"`
 	Requests     int       `json:"bmc_requests"`
+	Volumes      int       `json:"volumes"`
+	VolumesMade  int       `json:"volumes_made"`
 	AgentBoots   int       `json:"agent_boots"`
 	Lookups      int       `json:"lookups"`
 	DiskSHA256   string    `json:"disk_sha256"`

@@ -94,6 +94,70 @@ func TestASecurelyBootedMachineOutlivesItsConductor(t *testing.T) {
 	n.did("On Off->On", "guest_off On->Off", "On Off->On", "guest_off On->Off")
 }
 
+// An image that is only the file system of a system boots by UEFI, with Secure Boot on: the agent partitions the disk, and finds the boot
+// loaders in the image.
+func TestAVirtualMachineBootsAnImageOfAPartition(t *testing.T) {
+	t.Parallel()
+	testenv.OnlyInVM(t)
+	home := newHome(t)
+	n := virtual(t, "vm-partition", builtISO(t), sim.Config{Firmware: sim.UEFISecure}, "TEMPER_ALLOW_LOOPBACK=true")
+	system := builtRamdisk(t, "./test/system/guest", guestLine)
+	tree, image := t.TempDir(), filepath.Join(t.TempDir(), "root.img")
+	files := map[string][]byte{
+		"vmlinuz": content(t, filepath.Join(system, ramdisk.KernelFile)), "initrd": content(t, filepath.Join(system, ramdisk.InitrdFile)),
+		"boot/grub/grub.cfg": []byte("set timeout=0\nmenuentry guest {\nlinux /vmlinuz console=ttyS0 " + guestLine + "\ninitrd /initrd\n}\n"),
+	}
+	for name, loader := range signed(t, filepath.Join(system, ramdisk.ISOFile)) {
+		files["boot/efi/EFI/debian/"+map[string]string{"BOOTX64.EFI": "shimx64.efi"}[filepath.Base(name)]+map[string]string{
+			"grubx64.efi": "grubx64.efi", "mmx64.efi": "mmx64.efi",
+		}[filepath.Base(name)]] = loader
+	}
+	for name, b := range files {
+		require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(tree, name)), 0o755))
+		require.NoError(t, os.WriteFile(filepath.Join(tree, name), b, 0o600))
+	}
+	out, err := exec.CommandContext(t.Context(), "/usr/sbin/mke2fs", "-q", "-t", "ext4", "-d", tree, image, "192M").CombinedOutput()
+	require.NoError(t, err, string(out))
+	n.diskImage(content(t, image))
+	n.patch("instance_info/image_type", "partition")
+	n.patch("instance_info/root_gb", 2)
+	n.patch("instance_info/swap_mb", 64)
+	deploy := n.provision("active", map[string]any{"configdrive": map[string]any{"meta_data": map[string]any{"hostname": "part-1"}, "user_data": home.url}})
+	n.prints("UEFI starts the image first")
+	n.done(deploy, "active")
+	require.Contains(t, home.called(n)["openstack/latest/meta_data.json"], `"part-1"`)
+	n.prints("Secure boot enabled")
+	n.did("On Off->On", "guest_off On->Off", "On Off->On", "guest_off On->Off")
+}
+
+// The kernel's ioctls reach a disk: QEMU's NVMe disks have the command format.
+func TestADiskOfAVirtualMachineErasesItself(t *testing.T) {
+	t.Parallel()
+	testenv.OnlyInVM(t)
+	n := virtual(t, "vm-format", builtISO(t), sim.Config{Firmware: sim.UEFI, NVMe: true})
+	f, err := os.OpenFile(filepath.Join(n.dir, "qemu", n.server+".disk"), os.O_CREATE|os.O_RDWR, 0o600)
+	require.NoError(t, err)
+	defer f.Close()
+	const size = 8 << 30
+	require.NoError(t, f.Truncate(size))
+	secret := bytes.Repeat([]byte("an earlier tenant's secret "), 4096)
+	places := []int64{0, 3<<30 + 4096, size - int64(len(secret))}
+	for _, at := range places {
+		_, err = f.WriteAt(secret, at)
+		require.NoError(t, err)
+	}
+	n.provisioned("manage", "manageable")
+	clean := n.provision("clean", map[string]any{"clean_steps": []any{map[string]any{"interface": "deploy", "step": "erase_devices"}}})
+	n.done(clean, "manageable")
+	require.Regexp(t, `nvme0n1.* was erased by NVMe format: [0-9.]+ GB in .*, verified at 64 places`, fmt.Sprint(n.timeline(clean)))
+	for _, at := range places {
+		b := make([]byte, len(secret))
+		_, err := f.ReadAt(b, at)
+		require.NoError(t, err)
+		require.Equal(t, make([]byte, len(b)), b, "at %d", at)
+	}
+}
+
 // What an earlier tenant has left does not boot, an overwrite reaches every byte of it, and a qcow2 image takes its place.
 func TestAnEarlierTenantsDiskIsOverwritten(t *testing.T) {
 	t.Parallel()

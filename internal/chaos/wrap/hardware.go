@@ -57,6 +57,21 @@ func (d driver) Open(ctx context.Context, t bmc.Target) (bmc.Session, error) {
 	if s.Interrupter != nil {
 		out.Interrupter = in
 	}
+	if s.Volumes != nil {
+		out.Volumes = in
+	}
+	if s.BIOSControl != nil {
+		out.BIOSControl = in
+	}
+	if s.BootModes != nil {
+		out.BootModes = in
+	}
+	if s.Indicators != nil {
+		out.Indicators = in
+	}
+	if s.MediaDrives != nil {
+		out.MediaDrives = in
+	}
 	if s.DriveEjector != nil {
 		out.DriveEjector = in
 	}
@@ -133,6 +148,54 @@ func (s session) CreateSubscription(ctx context.Context, want node.EventSubscrip
 // DeleteSubscription implements bmc.Subscriber.
 func (s session) DeleteSubscription(ctx context.Context, id string) error {
 	return stopAround(ctx, bmc.NameUnsubscribe(id), func() error { return s.Session.DeleteSubscription(ctx, id) })
+}
+
+// SetBIOS implements bmc.BIOSControl. The settings are not in the name.
+func (s session) SetBIOS(ctx context.Context, values map[string]any) error {
+	return stopAround(ctx, "set BIOS settings", func() error { return s.Session.SetBIOS(ctx, values) })
+}
+
+// ResetBIOS implements bmc.BIOSControl.
+func (s session) ResetBIOS(ctx context.Context) error {
+	return stopAround(ctx, bmc.NameResetBIOS, func() error { return s.Session.ResetBIOS(ctx) })
+}
+
+// CreateVolume implements bmc.Volumes.
+func (s session) CreateVolume(ctx context.Context, v bmc.NewVolume) (task string, err error) {
+	err = stopAround(ctx, bmc.NameCreateVolume, func() (err error) {
+		task, err = s.Session.CreateVolume(ctx, v)
+		return err
+	})
+	return task, err
+}
+
+// DeleteVolume implements bmc.Volumes. The paths of volumes differ between BMCs, so they are not in the name.
+func (s session) DeleteVolume(ctx context.Context, path string) (task string, err error) {
+	err = stopAround(ctx, "delete a volume", func() (err error) {
+		task, err = s.Session.DeleteVolume(ctx, path)
+		return err
+	})
+	return task, err
+}
+
+// SetBootMode implements bmc.BootModes.
+func (s session) SetBootMode(ctx context.Context, m bmc.Mode) error {
+	return stopAround(ctx, bmc.NameBootMode(m), func() error { return s.Session.SetBootMode(ctx, m) })
+}
+
+// SetSecureBoot implements bmc.BootModes.
+func (s session) SetSecureBoot(ctx context.Context, on bool) error {
+	return stopAround(ctx, bmc.NameSecureBoot(on), func() error { return s.Session.SetSecureBoot(ctx, on) })
+}
+
+// SetIndicator implements bmc.Indicators.
+func (s session) SetIndicator(ctx context.Context, component, name, state string) error {
+	return stopAround(ctx, "light "+state, func() error { return s.Session.SetIndicator(ctx, component, name, state) })
+}
+
+// AttachMedia implements bmc.MediaDrives.
+func (s session) AttachMedia(ctx context.Context, kind, url string) error {
+	return stopAround(ctx, "attach "+kind, func() error { return s.Session.AttachMedia(ctx, kind, url) })
 }
 
 // PasswordRule implements bmc.Accounts.

@@ -31,6 +31,13 @@ const (
 	SlowInsert       Type = "slow_insert"
 	AlwaysContinuous Type = "always_continuous"
 
+	IgnoredBIOS     Type = "ignored_bios"
+	RefusedVolume   Type = "refused_volume"
+	FailedVolume    Type = "failed_volume"
+	IgnoredFirmware Type = "ignored_firmware"
+	FailedFirmware  Type = "failed_firmware"
+	SlowFirmware    Type = "slow_firmware"
+
 	TruncatedPassword Type = "truncated_password"
 
 	FailedFan    Type = "failed_fan"

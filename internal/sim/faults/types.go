@@ -14,6 +14,8 @@ const (
 	requests target = "requests to the BMC or the agent"
 	power    target = "power requests"
 	device   target = "virtual media, the boot override"
+	upkeep   target = "BIOS settings, firmware"
+	storage  target = "storage"
 	accounts target = "accounts"
 	sensors  target = "sensors and health"
 	packets  target = "packets of IPMI"
@@ -44,6 +46,14 @@ var descriptions = []description{
 
 	{SlowInsert, device, "InsertMedia is answered after the delay, and takes effect even if the client has hung up", "delay"},
 	{AlwaysContinuous, device, "the boot override always reads Continuous and can't be disabled, as with sushy-tools", ""},
+
+	{IgnoredBIOS, upkeep, "BIOS settings are accepted, and the boot drops them", ""},
+	{RefusedVolume, storage, "the controller refuses to make a volume", ""},
+	{FailedVolume, storage, "a volume is not made, and its task ends with an error", ""},
+
+	{IgnoredFirmware, upkeep, "an update of firmware ends well and changes nothing", ""},
+	{FailedFirmware, upkeep, "an update of firmware fails, and the task says why", ""},
+	{SlowFirmware, upkeep, "after an update of its own firmware the BMC does not answer for the delay", "delay"},
 
 	{TruncatedPassword, accounts, "of a new password only the first 8 characters are kept", ""},
 

@@ -28,7 +28,7 @@ func (a *Agent) inventory() *agent.Inventory {
 		BMCAddress: "127.0.0.1", BMCV6Address: "::/0", BMCMAC: agent.Text(s.BMCMAC),
 		SystemVendor: agent.SystemVendor{
 			ProductName: agent.Text(s.Model), SerialNumber: agent.Text(s.Serial), Manufacturer: agent.Text(s.Manufacturer),
-			Firmware: agent.Firmware{Vendor: agent.Text(s.Manufacturer), Version: agent.Text(s.BIOSVersion), BuildDate: "01/01/2026"},
+			Firmware: agent.Firmware{Vendor: agent.Text(s.Manufacturer), Version: agent.Text(s.FirmwareVersion("BIOS")), BuildDate: "01/01/2026"},
 		},
 		Hostname: agent.Text(s.Name),
 	}

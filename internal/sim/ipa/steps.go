@@ -40,6 +40,7 @@ var offeredSteps = map[agent.Family][]step{
 		{agent.Step{Step: "apply_configuration", Interface: "raid"}, noopStep},
 	},
 	agent.ServiceFamily: {
+		{agent.Step{Step: "inject_files", Interface: "deploy"}, noopStep},
 		{agent.Step{Step: "burnin_cpu", Interface: "deploy", Abortable: true}, burnIn},
 	},
 }
