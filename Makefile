@@ -15,7 +15,7 @@ ARCHITECTURES ?= amd64 arm64
 # test/system takes longest, so it begins first. Those that are as heavy, test/chaos and test/faults, come after it.
 PACKAGES ?= ./test/system ./...
 # Other modules in this repository, each with a go.mod of its own.
-MODULES := . deploy/temporal-dev test/pictures tools
+MODULES := . deploy/temporal-dev test/metal3 test/pictures tools
 
 # TEMPORAL_TAGS leave out of temporal-dev what one machine never uses, a quarter of its packages: the client of Kubernetes that scales
 # workers, and Envoy's xDS in the client of Google's storage. Another set of tags compiles nearly all of it again.
@@ -59,12 +59,13 @@ test: build ## run all tests, and start what they need
 	@bin/temper dev prepare
 	@go build -C tools -o ../bin/ gotest.tools/gotestsum
 	go test -C deploy/temporal-dev -tags $(TEMPORAL_TAGS) -timeout 5m $(TEST_FLAGS) ./...
+	TEMPER_TEST_PROGRAMS=$(CURDIR)/bin go test -C test/metal3 -timeout 15m $(TEST_FLAGS) ./...
 	@# Most tests wait for other processes, so that more of them run at once than there are cores. On a busy machine a few tests are
 	@# too slow for what they wait for: up to five that failed run again, with nothing beside them, and the end says which ones did.
 	@rm -f bin/rerun.txt
 	TEMPER_TEST_REQUIRE=1 TEMPER_TEST_PROGRAMS=$(CURDIR)/bin bin/gotestsum --format pkgname-and-test-fails --hide-summary skipped \
 		--rerun-fails=1 --rerun-fails-max-failures=5 --rerun-fails-run-root-test --rerun-fails-report bin/rerun.txt --packages '$(PACKAGES)' \
-		--jsonfile bin/test.json -- -timeout 30m -p 2 -parallel 8 $(TEST_FLAGS) || failed=1; $(call slowest,packages,); \
+		--jsonfile bin/test.json -- -timeout 20m -p 2 -parallel 8 $(TEST_FLAGS) || failed=1; $(call slowest,packages,); \
 		$(call slowest,tests,"Test":"([^"]*)"$(comma)); \
 		[ ! -s bin/rerun.txt ] || { echo "These failed beside other tests, and ran again alone:"; cat bin/rerun.txt; }; exit $${failed:-0}
 
@@ -86,7 +87,9 @@ check: tools ## formatting, vet, lint, workflowcheck, import rules, generated fi
 	bin/golangci-lint fmt --diff
 	go vet ./...
 	go -C test/pictures vet ./...
-	bin/golangci-lint run
+	go -C test/metal3 vet ./...
+	@# One that runs in another checkout of the machine is no reason to fail.
+	bin/golangci-lint run --allow-parallel-runners
 	bin/workflowcheck ./workflows/...
 	go test ./internal/archtest/...
 	@test -x bin/gitleaks || GOBIN=$(CURDIR)/bin go install github.com/zricethezav/gitleaks/v8@$(GITLEAKS_VERSION)
@@ -116,6 +119,10 @@ chaos: build ## kill processes at every step of every operation, and write docs/
 chaos-guards: build ## remove one guard after the other in a copy, and check that the crash matrix fails
 	go build -o bin/chaos/run ./test/chaos
 	@bin/chaos/run --guards $(GUARDS)
+
+.PHONY: acceptance
+acceptance: build ## have Metal3's own provisioner take hosts of each of its BMC schemes through their lives
+	TEMPER_TEST_ALL=1 TEMPER_TEST_PROGRAMS=$(CURDIR)/bin go test -C test/metal3 -count 1 -timeout 15m -v $(TEST_FLAGS) ./...
 
 # Ironic's tables of who may do what are in Debian's package of Ironic, which is unpacked and not installed.
 .PHONY: rbac-tables
