@@ -26,7 +26,9 @@ type patient struct {
 
 func newPatient(t *testing.T, on *apitest.Bench) *patient {
 	p := &patient{metrics: prometheus.NewRegistry()}
-	change := func(c *api.Config) { c.NodeLockedWait, c.RequestTimeout, c.Metrics = 5*time.Minute, 5*time.Minute, p.metrics }
+	change := func(c *api.Config) {
+		c.NodeLockedWait, c.RequestTimeout, c.Metrics = 5*time.Minute, 5*time.Minute, p.metrics
+	}
 	if on == nil {
 		p.Bench = apitest.New(t, change).WithConductors()
 	} else {
