@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"go.temper.dev/temper/internal/cli/table"
+	"go.temper.dev/temper/internal/client"
 )
 
 func newNodeBIOS(s *session) *cobra.Command {
@@ -29,19 +30,35 @@ func newNodeBIOS(s *session) *cobra.Command {
 			}
 			g := table.New("SETTING", "VALUE", "CAN BE", "READ").Wrap("CAN BE")
 			for _, b := range list {
-				value, can := "", strings.Join(b.Allowed, ", ")
+				value := ""
 				if b.Value != nil {
 					value = *b.Value
 				}
-				if b.ReadOnly != nil && *b.ReadOnly {
-					can = "read only"
-				}
-				g.Add(b.Name, value, can, table.Age(b.At(), s.now()))
+				g.Add(b.Name, value, canBe(&b), table.Age(b.At(), s.now()))
 			}
 			return g.Print(w)
 		})
 	})
 	return c
+}
+
+// canBe says which values a BIOS setting may have; "" = the BMC's registry does not.
+func canBe(b *client.BIOSSetting) string {
+	switch {
+	case b.ReadOnly != nil && *b.ReadOnly:
+		return "read only"
+	case b.LowerBound != nil && b.UpperBound != nil:
+		return fmt.Sprintf("%d to %d", *b.LowerBound, *b.UpperBound)
+	case b.LowerBound != nil:
+		return fmt.Sprintf("at least %d", *b.LowerBound)
+	case b.UpperBound != nil:
+		return fmt.Sprintf("at most %d", *b.UpperBound)
+	case b.MinLength != nil && b.MaxLength != nil:
+		return fmt.Sprintf("%d to %d characters", *b.MinLength, *b.MaxLength)
+	case b.MaxLength != nil:
+		return fmt.Sprintf("at most %d characters", *b.MaxLength)
+	}
+	return strings.Join(b.Allowed, ", ")
 }
 
 func newNodeFirmware(s *session) *cobra.Command {

@@ -25,6 +25,12 @@ type BIOSSetting struct {
 	Type     string   `json:"attribute_type"`
 	Allowed  []string `json:"allowable_values"`
 	ReadOnly *bool    `json:"read_only"`
+
+	// Of a number and of a text; nil = the registry names none.
+	LowerBound *int64 `json:"lower_bound"`
+	UpperBound *int64 `json:"upper_bound"`
+	MinLength  *int64 `json:"min_length"`
+	MaxLength  *int64 `json:"max_length"`
 }
 
 // Firmware is a component of a server and the versions of its firmware as they were read last.
