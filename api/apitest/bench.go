@@ -3,6 +3,7 @@ package apitest
 import (
 	"context"
 	"net/http"
+	"sync"
 	"testing"
 	"time"
 
@@ -36,6 +37,13 @@ type Bench struct {
 	headers     http.Header // of every request
 	url, keyset string      // of the database
 	read        *reading
+	others      *others
+}
+
+// others is the connection for what others write and read. There is one, because it costs PostgreSQL more than most statements.
+type others struct {
+	mu   sync.Mutex
+	conn *pgx.Conn // nil = there is none yet
 }
 
 // New starts an API without conductors. An orchestrator counts as alive. change may alter its configuration.
@@ -62,7 +70,8 @@ func serve(t testing.TB, url, keyset string, change []func(*api.Config)) *Bench 
 	t.Cleanup(st.Close)
 	read := &reading{}
 	t.Cleanup(read.close)
-	b := &Bench{T: t, read: read, url: url, keyset: keyset, Store: st, Operations: &Operations{}}
+	b := &Bench{T: t, read: read, url: url, keyset: keyset, Store: st, Operations: &Operations{}, others: &others{}}
+	t.Cleanup(b.others.close)
 	c := api.Config{
 		Webhooks: webhook.NewSender(dial.Reach{Loopback: true}),
 		Store:    st, Operations: b.Operations, Drivers: Drivers{}, PublicURL: "http://temper.test:6385", AutomatedClean: true, OwnNodes: true,
@@ -112,19 +121,34 @@ func (b *Bench) Kill(names ...string) {
 // SQL changes rows behind the API's back, to bring a node where a test begins.
 func (b *Bench) SQL(statement string, args ...any) {
 	b.T.Helper()
-	c, err := pgx.Connect(b.T.Context(), b.url)
-	require.NoError(b.T, err)
-	defer func() { _ = c.Close(context.Background()) }()
-	_, err = c.Exec(b.T.Context(), statement, args...)
-	require.NoError(b.T, err, statement)
+	b.aside(func(c *pgx.Conn) error {
+		_, err := c.Exec(b.T.Context(), statement, args...)
+		return err
+	}, statement)
 }
 
 // Text reads one value behind the API's back.
 func (b *Bench) Text(query string) (out string) {
 	b.T.Helper()
-	c, err := pgx.Connect(b.T.Context(), b.url)
-	require.NoError(b.T, err)
-	defer func() { _ = c.Close(context.Background()) }()
-	require.NoError(b.T, c.QueryRow(b.T.Context(), query).Scan(&out), query)
+	b.aside(func(c *pgx.Conn) error { return c.QueryRow(b.T.Context(), query).Scan(&out) }, query)
 	return out
+}
+
+// aside calls f with the connection for what others write and read.
+func (b *Bench) aside(f func(*pgx.Conn) error, statement string) {
+	b.T.Helper()
+	b.others.mu.Lock()
+	defer b.others.mu.Unlock()
+	if b.others.conn == nil || b.others.conn.IsClosed() {
+		c, err := pgx.Connect(b.T.Context(), b.url)
+		require.NoError(b.T, err)
+		b.others.conn = c
+	}
+	require.NoError(b.T, f(b.others.conn), statement)
+}
+
+func (o *others) close() {
+	if o.conn != nil {
+		_ = o.conn.Close(context.Background()) // its database is dropped next
+	}
 }

@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
 	"go.temper.dev/temper/internal/pgserver"
@@ -35,6 +35,8 @@ var cluster struct {
 	dir    string
 	prefix string
 
+	maintenance *pgxpool.Pool // of connections to that, because a new one costs nearly as much as a new database
+
 	next   atomic.Int64
 	mu     sync.Mutex
 	filled map[string]error // templates with rows in them, by name
@@ -52,13 +54,17 @@ func Main(m *testing.M) {
 // Stop stops the cluster of this test binary. It is for packages with a TestMain of their own.
 func Stop() {
 	if cluster.server == nil {
-		if cluster.base != "" {
+		if cluster.maintenance != nil {
+			defer cluster.maintenance.Close()
 			for name := range cluster.filled { // the server runs on, so remove what we made there
 				_ = maintain("DROP DATABASE IF EXISTS " + cluster.prefix + name)
 			}
 			_ = maintain("DROP DATABASE IF EXISTS " + cluster.prefix + template)
 		}
 		return
+	}
+	if cluster.maintenance != nil {
+		cluster.maintenance.Close()
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
@@ -128,6 +134,10 @@ func start() error {
 			return err
 		}
 	}
+	var err error
+	if cluster.maintenance, err = pgxpool.New(ctx, cluster.base); err != nil {
+		return err
+	}
 	name := cluster.prefix + template
 	if err := maintain("CREATE DATABASE " + name); err != nil {
 		return err
@@ -191,12 +201,7 @@ func create(from string) (string, error) {
 func maintain(sql string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
-	conn, err := pgx.Connect(ctx, cluster.base)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = conn.Close(ctx) }() // nothing is lost with a connection that ends badly
-	_, err = conn.Exec(ctx, sql)
+	_, err := cluster.maintenance.Exec(ctx, sql)
 	return err
 }
 
