@@ -61,10 +61,10 @@ test: build ## run all tests, and start what they need
 	go test -C deploy/temporal-dev -tags $(TEMPORAL_TAGS) -timeout 5m $(TEST_FLAGS) ./...
 	TEMPER_TEST_PROGRAMS=$(CURDIR)/bin go test -C test/metal3 -timeout 15m $(TEST_FLAGS) ./...
 	@# Most tests wait for other processes, so that more of them run at once than there are cores. On a busy machine a few tests are
-	@# too slow for what they wait for: up to five that failed run again, with nothing beside them, and the end says which ones did.
+	@# too slow for what they wait for: up to ten that failed run again, with nothing beside them, and the end says which ones did.
 	@rm -f bin/rerun.txt
 	TEMPER_TEST_REQUIRE=1 TEMPER_TEST_PROGRAMS=$(CURDIR)/bin bin/gotestsum --format pkgname-and-test-fails --hide-summary skipped \
-		--rerun-fails=1 --rerun-fails-max-failures=5 --rerun-fails-run-root-test --rerun-fails-report bin/rerun.txt --packages '$(PACKAGES)' \
+		--rerun-fails=1 --rerun-fails-max-failures=10 --rerun-fails-run-root-test --rerun-fails-report bin/rerun.txt --packages '$(PACKAGES)' \
 		--jsonfile bin/test.json -- -timeout 20m -p 2 -parallel 8 $(TEST_FLAGS) || failed=1; $(call slowest,packages,); \
 		$(call slowest,tests,"Test":"([^"]*)"$(comma)); \
 		[ ! -s bin/rerun.txt ] || { echo "These failed beside other tests, and ran again alone:"; cat bin/rerun.txt; }; exit $${failed:-0}
