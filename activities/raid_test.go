@@ -224,7 +224,7 @@ func TestWhatTheControllerRefusesIsNotSentAgain(t *testing.T) {
 func TestARAIDConfigurationThatDoesNotFitChangesNothing(t *testing.T) {
 	t.Parallel()
 	for words, disks := range map[string][]any{
-		"failed to find matching physical disks":  {disk("1", 50), disk("5", 100)},
+		"a logical disk of RAID level 5 with 100 GiB wants 3 drives that are alike and used by no volume; the server has R1: d1 (": {disk("1", 50), disk("5", 100)},
 		"size_gb: a logical disk of RAID level 0": {map[string]any{"raid_level": "0", "size_gb": 500, "controller": "R1", "physical_disks": []any{"d1"}}},
 		`the controller "R1" has no drive "d9"`:   {map[string]any{"raid_level": "0", "size_gb": 5, "controller": "R1", "physical_disks": []any{"d9"}}},
 		"raid_level JBOD is not one":              {disk("JBOD", 5)},

@@ -58,25 +58,25 @@ func (f *firmwareFile) Size() int64 { return f.size }
 func (f *firmwareFile) fill(ctx context.Context, client *http.Client, url, checksum string) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
 	if err != nil {
-		return fault.New(fault.Invalid, "the URL is none")
+		return fault.Coded(fault.FirmwareImageBad, "the URL is none")
 	}
 	answer, err := client.Do(req)
 	if err != nil {
-		return fault.CodedAs(fault.Invalid, fault.ImageUnreachable, "%s", fault.NetworkWords(err))
+		return fault.Coded(fault.FirmwareImageBad, "%s", fault.NetworkWords(err))
 	}
 	defer answer.Body.Close()
 	if answer.StatusCode != http.StatusOK {
-		return fault.CodedAs(fault.Invalid, fault.ImageUnreachable, "its server answers %s", answer.Status)
+		return fault.Coded(fault.FirmwareImageBad, "its server answers %s", answer.Status)
 	}
 	sum := sha256.New()
 	if len(checksum) == hex.EncodedLen(sha512.Size) {
 		sum = sha512.New()
 	}
 	if f.size, err = io.Copy(io.MultiWriter(f.File, sum), answer.Body); err != nil {
-		return fault.CodedAs(fault.Invalid, fault.ImageUnreachable, "%s", fault.NetworkWords(err))
+		return fault.Coded(fault.FirmwareImageBad, "%s", fault.NetworkWords(err))
 	}
 	if have := hex.EncodeToString(sum.Sum(nil)); checksum != "" && have != checksum {
-		return fault.CodedAs(fault.Invalid, fault.ImageDigestDiffers, "its checksum is %s and not %s", have, checksum)
+		return fault.Coded(fault.FirmwareImageBad, "its checksum is %s and not %s", have, checksum)
 	}
 	return nil
 }

@@ -46,9 +46,9 @@ func TestAnImageOfFirmwareIsFetchedAndChecked(t *testing.T) {
 		code     fault.Code
 		words    string
 	}{
-		"/image":   {hex.EncodeToString(make([]byte, 32)), fault.ImageDigestDiffers, "its checksum is " + hex.EncodeToString(short[:])},
-		"/nothing": {"", fault.ImageUnreachable, "404"},
-		"/endless": {"", fault.ImageUnreachable, "too large"},
+		"/image":   {hex.EncodeToString(make([]byte, 32)), fault.FirmwareImageBad, "its checksum is " + hex.EncodeToString(short[:])},
+		"/nothing": {"", fault.FirmwareImageBad, "404"},
+		"/endless": {"", fault.FirmwareImageBad, "too large"},
 	} {
 		_, err := fetch(t.Context(), s.URL+path+"?token=hunter2", c.checksum)
 		require.ErrorContains(t, err, c.words)

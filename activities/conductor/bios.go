@@ -15,7 +15,7 @@ import (
 
 // applyBIOS changes BIOS settings and boots the server, which applies them. It looks first: a server that has them is left as it is.
 func applyBIOS(ctx context.Context, t *task, step *node.Step) (outcome, error) {
-	asked, err := biosArg(t.stepArgs(step)[node.ArgSettings])
+	asked, err := node.BIOSOrder(t.stepArgs(step)[node.ArgSettings])
 	if err != nil {
 		return 0, err
 	}
@@ -227,25 +227,6 @@ func shownBIOS(name string, v any) string {
 		return "******"
 	}
 	return `"` + node.BIOSText(v) + `"`
-}
-
-// biosArg returns the settings that the argument of a step names.
-func biosArg(arg any) (map[string]any, error) {
-	list, ok := arg.([]any)
-	if !ok || len(list) == 0 {
-		return nil, fault.New(fault.Invalid, "settings must be a list of objects with name and value")
-	}
-	out := make(map[string]any, len(list))
-	for i, one := range list {
-		setting, _ := one.(map[string]any)
-		name, named := setting["name"].(string)
-		value, given := setting["value"]
-		if !named || name == "" || !given {
-			return nil, fault.New(fault.Invalid, "settings/%d must have a name and a value", i)
-		}
-		out[name] = value
-	}
-	return out, nil
 }
 
 // biosWanted returns the settings that were asked for with the types that the BMC has for them. A setting that the BMC lacks is an error

@@ -15,7 +15,7 @@ import (
 // updateFirmware updates components one after the other. What was begun for each of them is on the step, so that an update is sent once,
 // whichever conductor goes on. An update that has changed no version holds for a person (fault.FirmwareUnchanged).
 func updateFirmware(ctx context.Context, t *task, step *node.Step) (outcome, error) {
-	orders, err := firmwareArg(t.stepArgs(step)[node.ArgSettings])
+	orders, err := node.FirmwareOrders(t.stepArgs(step)[node.ArgSettings])
 	if err != nil {
 		return 0, err
 	}
@@ -25,7 +25,7 @@ func updateFirmware(ctx context.Context, t *task, step *node.Step) (outcome, err
 	}
 	for i, order := range orders {
 		if len(step.Updates) == i {
-			step.Updates = append(step.Updates, node.FirmwareUpdate{Component: order.component})
+			step.Updates = append(step.Updates, node.FirmwareUpdate{Component: order.Component})
 		}
 		for !step.Updates[i].Done {
 			out, err := t.advanceUpdate(ctx, step, control, order, &step.Updates[i])
@@ -41,7 +41,7 @@ func updateFirmware(ctx context.Context, t *task, step *node.Step) (outcome, err
 }
 
 // advanceUpdate does what comes next of an update: begin it, follow its task, boot the server that has to apply it, read the version back.
-func (t *task) advanceUpdate(ctx context.Context, step *node.Step, control firmwareControl, order firmwareOrder, u *node.FirmwareUpdate) (outcome, error) {
+func (t *task) advanceUpdate(ctx context.Context, step *node.Step, control firmwareControl, order node.FirmwareOrder, u *node.FirmwareUpdate) (outcome, error) {
 	switch {
 	case u.Sent == nil:
 		return done, t.beginUpdate(ctx, step, control, order, u)
@@ -59,8 +59,8 @@ func (t *task) advanceUpdate(ctx context.Context, step *node.Step, control firmw
 
 // beginUpdate sends the update, unless an attempt before has changed the version. The request is recorded with the tasks that the BMC
 // had before: if its answer is lost, a task that is new is that of the update.
-func (t *task) beginUpdate(ctx context.Context, step *node.Step, control firmwareControl, order firmwareOrder, u *node.FirmwareUpdate) error {
-	name := bmc.NameUpdateFirmware(order.url)
+func (t *task) beginUpdate(ctx context.Context, step *node.Step, control firmwareControl, order node.FirmwareOrder, u *node.FirmwareUpdate) error {
+	name := bmc.NameUpdateFirmware(order.URL)
 	if sent := step.Issued; sent != nil && sent.Command == name && (sent.Sent == nil || *sent.Sent != t.op.RequestsSent) {
 		return t.findUpdate(ctx, step, control, u, name)
 	}
@@ -68,9 +68,9 @@ func (t *task) beginUpdate(ctx context.Context, step *node.Step, control firmwar
 	if err != nil {
 		return err
 	}
-	version, ok := versionOf(all, order.component)
+	version, ok := versionOf(all, order.Component)
 	if !ok {
-		return fault.New(fault.Invalid, "the server has no firmware component %s; it has %s", order.component, componentsOf(all))
+		return fault.Coded(fault.StepArgumentWrong, "settings: the server has no firmware component %s; it has %s", order.Component, componentsOf(all))
 	}
 	if u.Before != "" && version != u.Before {
 		return t.endUpdate(ctx, all, u, version)
@@ -102,11 +102,11 @@ func (t *task) beginUpdate(ctx context.Context, step *node.Step, control firmwar
 }
 
 // firmwareImage is the image of an update. If the BMC does not fetch it, or there is a checksum to compare it with, the conductor fetches it.
-func (t *task) firmwareImage(order firmwareOrder) bmc.FirmwareImage {
-	image := bmc.FirmwareImage{URL: order.url, Checked: order.checksum != ""}
+func (t *task) firmwareImage(order node.FirmwareOrder) bmc.FirmwareImage {
+	image := bmc.FirmwareImage{URL: order.URL, Checked: order.Checksum != ""}
 	if t.FetchFirmware != nil {
 		image.Open = func(ctx context.Context) (bmc.FirmwareFile, error) {
-			return t.FetchFirmware(ctx, order.url, order.checksum)
+			return t.FetchFirmware(ctx, order.URL, order.Checksum)
 		}
 	}
 	return image
@@ -148,7 +148,7 @@ func taskSince(tasks, known []string) string {
 }
 
 // followUpdate reads the task until it has ended. A task that waits for a boot of the server gets one, unless the BMC is updated.
-func (t *task) followUpdate(ctx context.Context, step *node.Step, control firmwareControl, order firmwareOrder, u *node.FirmwareUpdate) (outcome, error) {
+func (t *task) followUpdate(ctx context.Context, step *node.Step, control firmwareControl, order node.FirmwareOrder, u *node.FirmwareUpdate) (outcome, error) {
 	until := u.Sent.Add(t.Settings.FirmwareTimeout)
 	w := node.Wait{For: node.WaitFirmware, Subject: u.Component, Since: *u.Sent, Until: &until, Every: t.Settings.FirmwarePoll}
 	t.waitFor(w)
@@ -159,7 +159,7 @@ func (t *task) followUpdate(ctx context.Context, step *node.Step, control firmwa
 		case err == nil && task.State == bmc.TaskEnded:
 			t.arrived()
 			u.Ended = true
-			now := time.Now().UTC().Add(order.wait)
+			now := time.Now().UTC().Add(order.Wait)
 			u.ReadFrom = &now
 			return done, nil
 		case err == nil && task.State == bmc.TaskFailed:
@@ -174,7 +174,7 @@ func (t *task) followUpdate(ctx context.Context, step *node.Step, control firmwa
 			if err := t.noteWaits(ctx, task, u); err != nil {
 				return 0, err
 			}
-			if u.Waits != nil && u.Component != bmc.ComponentBMC && time.Since(*u.Waits) >= t.Settings.FirmwareStart {
+			if u.Waits != nil && u.Component != node.ComponentBMC && time.Since(*u.Waits) >= t.Settings.FirmwareStart {
 				out, err := t.bootForUpdate(ctx, step, u)
 				if err != nil || out != done {
 					return out, err
@@ -267,7 +267,7 @@ func (t *task) bootForUpdate(ctx context.Context, step *node.Step, u *node.Firmw
 // readUpdateBack reads the version until it has changed. A component that is not the BMC may need a boot for that. Where nobody
 // has seen the task end, it may still be written: the boot waits until the time is over. When it is over after that, the version is as
 // before: the update was accepted and has changed nothing.
-func (t *task) readUpdateBack(ctx context.Context, step *node.Step, control firmwareControl, order firmwareOrder, u *node.FirmwareUpdate) error {
+func (t *task) readUpdateBack(ctx context.Context, step *node.Step, control firmwareControl, order node.FirmwareOrder, u *node.FirmwareUpdate) error {
 	until, last := u.ReadFrom.Add(t.Settings.FirmwareSettle), u.ReadFrom.Add(t.Settings.FirmwareTimeout)
 	w := node.Wait{For: node.WaitFirmware, Subject: u.Component, Since: *u.Sent, Until: &until, Every: t.Settings.FirmwarePoll}
 	t.waitFor(w)
@@ -292,7 +292,7 @@ func (t *task) readUpdateBack(ctx context.Context, step *node.Step, control firm
 		case shown && version != u.Before:
 			t.arrived()
 			return t.endUpdate(ctx, all, u, version)
-		case u.Component != bmc.ComponentBMC && !u.Boots && (!u.Unseen || !time.Now().Before(until)):
+		case u.Component != node.ComponentBMC && !u.Boots && (!u.Unseen || !time.Now().Before(until)):
 			return t.bootsNext(ctx, step, control, u)
 		default:
 			t.saw("version " + version)
@@ -326,12 +326,12 @@ func (t *task) bootsNext(ctx context.Context, step *node.Step, control firmwareC
 	return nil
 }
 
-func (t *task) unchanged(ctx context.Context, all []bmc.FirmwareVersion, order firmwareOrder, u *node.FirmwareUpdate) error {
+func (t *task) unchanged(ctx context.Context, all []bmc.FirmwareVersion, order node.FirmwareOrder, u *node.FirmwareUpdate) error {
 	if err := t.keepFirmware(ctx, all, ""); err != nil {
 		return err
 	}
 	u.Again()
-	return fault.Coded(fault.FirmwareUnchanged, "the BMC has accepted the update of %s with %s, and the version is still %s", u.Component, mediumName(order.url), u.Before)
+	return fault.Coded(fault.FirmwareUnchanged, "the BMC has accepted the update of %s with %s, and the version is still %s", u.Component, mediumName(order.URL), u.Before)
 }
 
 // endUpdate notes that the update has changed the version.

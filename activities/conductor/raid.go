@@ -20,16 +20,20 @@ func createRAID(ctx context.Context, t *task, step *node.Step) (outcome, error) 
 	if len(t.node.TargetRAIDConfig) == 0 {
 		return 0, fault.New(fault.Invalid, "Node %s has no target RAID configuration: set target_raid_config", t.node.UUID)
 	}
-	return done, t.arrangeVolumes(ctx, step, t.node.TargetRAIDConfig)
+	wanted, err := t.node.LogicalDisks(t.node.TargetRAIDConfig)
+	if err != nil {
+		return 0, err
+	}
+	return done, t.arrangeVolumes(ctx, step, wanted)
 }
 
 // applyRAID makes the volumes of the argument raid_config.
 func applyRAID(ctx context.Context, t *task, step *node.Step) (outcome, error) {
-	config, ok := step.Args[node.ArgRAIDConfig].(map[string]any)
-	if !ok {
-		return 0, fault.New(fault.Invalid, "%s of the step raid.apply_configuration is not an object", node.ArgRAIDConfig)
+	wanted, err := t.node.LogicalDisks(step.Args[node.ArgRAIDConfig])
+	if err != nil {
+		return 0, fault.Coded(fault.StepArgumentWrong, "%s: %w", node.ArgRAIDConfig, err)
 	}
-	return done, t.arrangeVolumes(ctx, step, config)
+	return done, t.arrangeVolumes(ctx, step, wanted)
 }
 
 // deleteRAID deletes all volumes.
@@ -45,13 +49,9 @@ func deleteRAID(ctx context.Context, t *task, step *node.Step) (outcome, error) 
 	return done, t.saveRAID(ctx, all)
 }
 
-// arrangeVolumes makes the volumes of a RAID configuration that are not there, after it has deleted those that are there if the step says
+// arrangeVolumes makes the wanted volumes that are not there, after it has deleted those that are there if the step says
 // so. It finds drives for all of them before it changes anything.
-func (t *task) arrangeVolumes(ctx context.Context, step *node.Step, config map[string]any) error {
-	wanted, err := node.LogicalDisks(config)
-	if err != nil {
-		return err
-	}
+func (t *task) arrangeVolumes(ctx context.Context, step *node.Step, wanted []node.LogicalDisk) error {
 	volumes, err := t.volumes(ctx)
 	if err != nil {
 		return err

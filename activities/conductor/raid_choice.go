@@ -2,6 +2,7 @@ package conductor
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -191,7 +192,7 @@ func (l raidLevel) useOr(n int, bytes int64) int64 {
 func (p *raidPlan) place(w node.LogicalDisk) (bmc.NewVolume, error) {
 	level, known := raidLevelsOfBMCs[w.Level]
 	if !known {
-		return bmc.NewVolume{}, fault.New(fault.Invalid, "raid_level %s is not one that a BMC makes: 0, 1, 5, 6, 1+0, 5+0 or 6+0", w.Level)
+		return bmc.NewVolume{}, fault.New(fault.Invalid, "no BMC makes raid_level %s", w.Level)
 	}
 	if w.Disks == nil {
 		return p.choose(w, level)
@@ -207,12 +208,12 @@ func (p *raidPlan) place(w node.LogicalDisk) (bmc.NewVolume, error) {
 	return take(w, level, drives)
 }
 
-// names lists the drives by controller, for an error.
+// names lists the drives by controller and what is free of them, for an error.
 func (p *raidPlan) names() string {
 	const most = 16
 	var words []string
 	for _, d := range p.drives[:min(len(p.drives), most)] {
-		words = append(words, d.controller+": "+d.ID)
+		words = append(words, fmt.Sprintf("%s: %s (%d of %d GiB free)", d.controller, d.ID, d.free/gib, d.Bytes/gib))
 	}
 	if len(words) == 0 {
 		return "no drives at a controller that makes volumes"
@@ -253,7 +254,8 @@ func (p *raidPlan) choose(w node.LogicalDisk, level raidLevel) (bmc.NewVolume, e
 			}
 		}
 	}
-	return bmc.NewVolume{}, fault.New(fault.Invalid, "failed to find matching physical disks for all logical disks: %s; the server has %s", described(w), p.names())
+	return bmc.NewVolume{}, fault.New(fault.Invalid, "failed to find matching physical disks for all logical disks: %s wants %s; the server has %s",
+		described(w), drivesFor(w, level), p.names())
 }
 
 // take gives the logical disk these drives, if they have the space.
@@ -290,5 +292,21 @@ func described(w node.LogicalDisk) string {
 	if w.Name != "" {
 		words = "the logical disk " + w.Name + " of RAID level " + w.Level
 	}
+	if w.GiB > 0 {
+		words += fmt.Sprintf(" with %d GiB", w.GiB)
+	}
 	return words
+}
+
+// drivesFor says which drives a logical disk needs, for an error.
+func drivesFor(w node.LogicalDisk, level raidLevel) string {
+	words := strings.Fields(fmt.Sprintf("%d %s %s", max(level.least, w.Count), w.DiskType, w.Interface))
+	words = append(words, "drives that are alike")
+	if w.Controller != "" {
+		words = append(words, fmt.Sprintf("at the controller %q", w.Controller))
+	}
+	if w.Share {
+		return strings.Join(append(words, "and have space left"), " ")
+	}
+	return strings.Join(append(words, "and used by no volume"), " ")
 }

@@ -53,6 +53,20 @@ func TestHostileSteps(t *testing.T) {
 	b.Put("/v1/nodes/n1/states/provision", step(nil)).Is(202)
 }
 
+// A wrong argument is refused before anything happens to the server.
+func TestArgumentsOfStepsAreCheckedAtTheRequest(t *testing.T) {
+	t.Parallel()
+	b := apitest.New(t).WithConductors()
+	n := b.Post("/v1/nodes", map[string]any{"driver": "redfish", "name": "n1", "driver_info": map[string]any{"redfish_address": "https://bmc"}}).Is(201)
+	b.MoveTo(n["uuid"].(string), node.Manageable)
+	clean := map[string]any{"target": "clean", "disable_ramdisk": true, "clean_steps": []any{map[string]any{
+		"interface": "firmware", "step": "update", "args": map[string]any{"settings": []any{map[string]any{"component": "uefi", "url": "https://images/bios"}}},
+	}}}
+	words := b.Put("/v1/nodes/n1/states/provision", clean).Fails(400)
+	require.Contains(t, words, "clean step firmware.update has a wrong argument settings: settings/0: component must be bios, bmc or nic:ID")
+	require.Equal(t, "manageable", b.Field("n1", "provision_state"))
+}
+
 func TestSecretsOfSteps(t *testing.T) {
 	t.Parallel()
 	for name, step := range map[string]map[string]any{

@@ -52,7 +52,7 @@ func (s *Server) putRAID(c *gin.Context) (int, any, error) {
 // setRAID sets the RAID configuration that n is to have.
 func setRAID(n *node.Node, config map[string]any) error {
 	if len(config) > 0 {
-		if err := n.CheckRAID(config); fault.CodeOf(err) == fault.NotSupported {
+		if _, err := n.LogicalDisks(config); fault.CodeOf(err) == fault.NotSupported {
 			return fault.CodedAs(fault.NotFound, fault.NotSupported, "%w", err)
 		} else if err != nil {
 			return err

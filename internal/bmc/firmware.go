@@ -35,13 +35,6 @@ type FirmwareFile interface {
 // FirmwareVersion is the version of a component's firmware, by the names that Ironic has for components.
 type FirmwareVersion struct{ Component, Version string }
 
-// The components of which each server has one.
-const (
-	ComponentBIOS = "bios"
-	ComponentBMC  = "bmc"
-	ComponentNIC  = "nic:" // and the id of the network adapter
-)
-
 // NameUpdateFirmware is the name of the request to install the image at url, which may contain secrets.
 func NameUpdateFirmware(url string) string {
 	sum := sha256.Sum256([]byte(url))

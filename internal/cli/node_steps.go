@@ -1,8 +1,11 @@
 package cli
 
 import (
+	"fmt"
+
 	"github.com/spf13/cobra"
 
+	"go.temper.dev/temper/internal/cli/exit"
 	"go.temper.dev/temper/internal/client"
 	"go.temper.dev/temper/internal/node"
 )
@@ -40,6 +43,9 @@ func (v verb) withSteps(s *session, c *cobra.Command, flag string) *cobra.Comman
 	addTerms(c, &terms)
 	return v.command(s, c, func() (client.Work, error) {
 		list, err := readSteps(flag, steps)
+		if err == nil && runbook == "" && len(list) == 0 {
+			err = exit.Usage(fmt.Errorf("--%s is empty", flag))
+		}
 		if err != nil {
 			return client.Work{}, err
 		}

@@ -306,6 +306,7 @@ func TestAgainstTheAPIItself(t *testing.T) {
 		{args: "node manage --all-in-state enroll --yes --wait 1m --every 5ms", out: "manage  succeeded"},
 		{args: "node validate r1", out: "not good"},
 		{args: "node inspect n1 --wait 1m --every 5ms", out: "inspect  succeeded"},
+		{args: "node clean n1 --clean-steps=", err: "--clean-steps is empty"},
 		{args: "node clean n1 --clean-steps [{\"interface\":\"power\",\"step\":\"frob\",\"args\":1}]", err: "Invalid clean_steps"},
 		{args: "node provide n1 n2 stuck --watch --every 5ms", out: "succeeded"},
 		{args: "node manage n1", out: "manageable"},

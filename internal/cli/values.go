@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"go.temper.dev/temper/internal/cli/exit"
 	"go.temper.dev/temper/internal/cli/input"
 	"go.temper.dev/temper/internal/jsonvalue"
 	"go.temper.dev/temper/internal/mask"
@@ -107,13 +108,13 @@ func readSteps(flag, s string) ([]any, error) {
 	if !strings.HasPrefix(strings.TrimSpace(s), "[") {
 		var err error
 		if raw, err = input.File(s, maxFile); err != nil {
-			return nil, fmt.Errorf("--%s wants a list in JSON, or a file with one: %w", flag, err)
+			return nil, exit.Usage(fmt.Errorf("--%s wants a list in JSON, or a file with one: %w", flag, err))
 		}
 	}
 	v, err := readYAML(raw)
 	steps, _ := v.([]any)
 	if err != nil || len(steps) == 0 {
-		return nil, fmt.Errorf(`--%s wants a list of steps, like [{"interface": "bios", "step": "factory_reset"}]`, flag)
+		return nil, exit.Usage(fmt.Errorf(`--%s wants a list of steps, like [{"interface": "bios", "step": "factory_reset"}]`, flag))
 	}
 	return steps, nil
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.yaml.in/yaml/v3"
 
+	"go.temper.dev/temper/internal/cli/exit"
 	"go.temper.dev/temper/internal/mask"
 )
 
@@ -104,6 +105,7 @@ func TestSteps(t *testing.T) {
 	for _, wrong := range []string{"[", "[]", "/nowhere/steps", `{"interface":"deploy"}`} {
 		_, err := readSteps("clean-steps", wrong)
 		require.ErrorContains(t, err, "--clean-steps wants a list", wrong)
+		require.Equal(t, exit.CodeUsage, exit.Code(err))
 	}
 }
 

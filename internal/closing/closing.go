@@ -134,7 +134,7 @@ func joinPowerError(power, last string) string {
 
 // errorOfOtherWork returns the last error of n after an operation that does not provision
 // it. Why n is in a failed state outlasts a power request. A request to the management
-// or the vendor interface changes nothing of it. What an undo settles is told in the error of the work
+// or the vendor interface that was answered before it began, as of a boot mode, replaces it, and others change nothing of it. What an undo settles is told in the error of the work
 // that left it.
 func (e *Ending) errorOfOtherWork(n *node.Node, end node.End) string {
 	o, k, settled := n.Operation, n.Operation.Kind.Spec(), len(e.Owed) == 0
@@ -147,8 +147,8 @@ func (e *Ending) errorOfOtherWork(n *node.Node, end node.End) string {
 		return text
 	case k.Undoes && settled && end.Outcome == node.Succeeded:
 		return node.Undone(n.LastError, node.UndoneBy(o.ID))
-	case k.Answered && end.Outcome != node.Succeeded && !node.KeepsError(n.ProvisionState):
-		return e.LastError
+	case k.Answered && !node.KeepsError(n.ProvisionState):
+		return e.LastError // none after a success
 	case k.Undoes, k.Management:
 		return n.LastError // whoever sent the request gets its error as the answer
 	}

@@ -184,6 +184,13 @@ func TestClosing(t *testing.T) {
 			ok,
 			closing.Ending{Transition: to(DeployFailed, DeployFailed, Active), LastError: "boom before", Owed: []Undo{UndoPowerOff}},
 		},
+		"a boot mode was set after one had failed": {
+			at(KindBootMode, Available, func(n *Node) { n.LastError = "boom before" }), ok, closing.Ending{Transition: to(Available, Available, "")},
+		},
+		"media were detached from a node that failed": {
+			at(KindDetachMedia, DeployFailed, func(n *Node) { n.LastError = "boom before" }), ok,
+			closing.Ending{Transition: to(DeployFailed, DeployFailed, Active), LastError: "boom before"},
+		},
 		"an NMI failed": {
 			at(KindNMI, Active, func(n *Node) { n.LastError = "boom before" }), failed, closing.Ending{Transition: to(Active, Active, ""), LastError: "boom before"},
 		},

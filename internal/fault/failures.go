@@ -24,6 +24,8 @@ const (
 	FirmwareRefused      Code = "firmware_refused"
 	FirmwareFailed       Code = "firmware_update_failed"
 	FirmwareUnchanged    Code = "firmware_unchanged"
+	FirmwareImageBad     Code = "firmware_image_unusable"
+	StepArgumentWrong    Code = "step_argument_wrong"
 	BootModeRefused      Code = "boot_mode_refused"
 	IndicatorRefused     Code = "indicator_refused"
 
@@ -139,6 +141,14 @@ var ofFailures = []CodeRow{
 	{
 		Code: FirmwareFailed, Kind: Refused, Cause: true, Meaning: "The BMC's task for an update of firmware has failed, or has not ended in time.",
 		Advise: "The error has the BMC's words. Often the image is for another machine, or needs another version first.", Then: thenRetry,
+	},
+	{
+		Code: FirmwareImageBad, Kind: Invalid, Cause: true, Meaning: "The image of firmware that a step names can't be fetched, or has another checksum than the step says.",
+		Advise: "Fetch the step's url from a conductor's host and compare the checksum. If url or checksum are wrong, ask for the step again with the right ones.", Then: thenRetry,
+	},
+	{
+		Code: StepArgumentWrong, Kind: Invalid, Cause: true, Meaning: "An argument of a step is wrong, or names what the server does not have.",
+		Advise: "The error names the argument and what is wrong with it. Ask for the step again with another value.",
 	},
 	{
 		Code: FirmwareUnchanged, Kind: Refused, Cause: true, Holds: true, Meaning: "The BMC has accepted an update of firmware, and the version is the same as before.",

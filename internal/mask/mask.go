@@ -7,12 +7,27 @@
 package mask
 
 import (
+	"maps"
 	"regexp"
+	"slices"
 	"strings"
 )
 
 // Masked replaces each secret.
 const Masked = "******"
+
+// Within reports whether v, a value of JSON, is or holds a mask.
+func Within(v any) bool {
+	switch v := v.(type) {
+	case string:
+		return v == Masked
+	case []any:
+		return slices.ContainsFunc(v, Within)
+	case map[string]any:
+		return slices.ContainsFunc(slices.Collect(maps.Values(v)), Within)
+	}
+	return false
+}
 
 // URLs returns text with the user, password, query values and fragment of every URL
 // in it masked. It also masks parameters outside URLs whose names say that they are

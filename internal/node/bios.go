@@ -5,6 +5,9 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/text"
 )
 
 // KeptReading is what was read last through an interface of a node, as the database keeps it.
@@ -72,4 +75,26 @@ func BIOSValueLike(have, want any) any {
 		return BIOSText(want)
 	}
 	return want
+}
+
+// BIOSOrder returns the settings that the argument of a step names, by name.
+func BIOSOrder(arg any) (map[string]any, error) {
+	list, ok := arg.([]any)
+	if !ok || len(list) == 0 {
+		return nil, fault.Coded(fault.StepArgumentWrong, "settings must be a list of objects with name and value")
+	}
+	out := make(map[string]any, len(list))
+	for i, one := range list {
+		setting, _ := one.(map[string]any)
+		name, named := setting["name"].(string)
+		value, given := setting["value"]
+		if !named || name == "" || !given {
+			return nil, fault.Coded(fault.StepArgumentWrong, "settings/%d must have a name and a value", i)
+		}
+		if _, twice := out[name]; twice {
+			return nil, fault.Coded(fault.StepArgumentWrong, "settings/%d: %s is there twice", i, text.Cut(name))
+		}
+		out[name] = value
+	}
+	return out, nil
 }

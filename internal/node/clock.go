@@ -15,8 +15,8 @@ const (
 
 // setsClock is the step of the management interfaces that can set the clock of the BMC.
 var setsClock = StepSpec{Step: StepSetBMCClock, NoRamdisk: true, Args: map[string]ArgSpec{
-	ArgTargetDatetime: {Description: "The time to set, in ISO 8601, such as 2026-11-28T12:00:00+00:00. Default: that of the conductor"},
-	ArgLocalOffset:    {Description: "The BMC's offset from UTC, such as +00:00. Default: as it is"},
+	ArgTargetDatetime: {Description: "The time to set, in ISO 8601, such as 2026-11-28T12:00:00+00:00. Default: that of the conductor", Check: checkClock(ArgTargetDatetime)},
+	ArgLocalOffset:    {Description: "The BMC's offset from UTC, such as +00:00. Default: as it is", Check: checkClock(ArgLocalOffset)},
 }}
 
 // GivenClock is what a step sets a clock to.
@@ -26,6 +26,13 @@ type GivenClock struct {
 }
 
 var utcOffset = regexp.MustCompile(`^[+-]\d\d:\d\d$`)
+
+func checkClock(arg string) func(any) error {
+	return func(v any) error {
+		_, err := ParseClock(map[string]any{arg: v})
+		return err
+	}
+}
 
 // ParseClock reads the arguments of the step.
 func ParseClock(args map[string]any) (g GivenClock, err error) {

@@ -211,15 +211,15 @@ var (
 // raidBy is an implementation of the interface raid. Ironic's redfish needs the ramdisk, because many controllers make volumes only while
 // the server is on.
 func raidBy(name string, means Means, noRamdisk bool) Implementation {
-	existing := ArgSpec{Description: "Whether to delete the configuration that is there. Default: false"}
-	root := ArgSpec{Description: "Whether to create the root volume. Default: true"}
-	nonroot := ArgSpec{Description: "Whether to create the other volumes. Default: true"}
+	existing := ArgSpec{Description: "Whether to delete the configuration that is there. Default: false", Check: checkFlag}
+	root := ArgSpec{Description: "Whether to create the root volume. Default: true", Check: checkFlag}
+	nonroot := ArgSpec{Description: "Whether to create the other volumes. Default: true", Check: checkFlag}
 	remove := StepSpec{Step: "delete_configuration", NoRamdisk: noRamdisk}
 	return Implementation{
 		Name: name, Means: means, LogicalDisk: logicalDisk,
 		DeploySteps: []StepSpec{
 			{Step: "apply_configuration", NoRamdisk: noRamdisk, Args: map[string]ArgSpec{
-				ArgRAIDConfig: {Required: true, Description: "The RAID configuration to apply"}, ArgDeleteExisting: existing,
+				ArgRAIDConfig: {Required: true, Description: "The RAID configuration to apply", Check: checkedBy(means.logicalDisks)}, ArgDeleteExisting: existing,
 				ArgCreateRoot: root, ArgCreateNonroot: nonroot,
 			}},
 			remove,

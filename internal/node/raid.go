@@ -55,9 +55,11 @@ type LogicalDisk struct {
 
 // raidLevels, diskTypes and diskInterfaces are the values that Ironic's schema has.
 var (
-	raidLevels     = []string{"JBOD", "0", "1", "2", "5", "6", "1+0", "5+0", "6+0"}
-	diskTypes      = []string{"hdd", "ssd"}
-	diskInterfaces = []string{"sata", "scsi", "sas"}
+	raidLevels = []string{"JBOD", "0", "1", "2", "5", "6", "1+0", "5+0", "6+0"}
+	// raidLevelsOfBMCs are those that Redfish has, too.
+	raidLevelsOfBMCs = []string{"0", "1", "5", "6", "1+0", "5+0", "6+0"}
+	diskTypes        = []string{"hdd", "ssd"}
+	diskInterfaces   = []string{"sata", "scsi", "sas"}
 )
 
 const (
@@ -67,8 +69,8 @@ const (
 	maxGiB           = 1 << 30
 )
 
-// LogicalDisks reads a RAID configuration. The error, fault.Invalid, names what is wrong with it.
-func LogicalDisks(config map[string]any) ([]LogicalDisk, error) {
+// logicalDisks reads a RAID configuration. The error, fault.Invalid, names what is wrong with it.
+func logicalDisks(config map[string]any) ([]LogicalDisk, error) {
 	for key := range config {
 		if key != "logical_disks" {
 			return nil, badRAID("Additional properties are not allowed (%s was unexpected)", quoted(key))
@@ -206,15 +208,32 @@ func (r *raidReader) texts(name string) (all []string) {
 	return all
 }
 
-// CheckRAID returns an error if config is no RAID configuration that the node's raid interface takes.
-func (n *Node) CheckRAID(config map[string]any) error {
+// LogicalDisks reads a RAID configuration that the node's raid interface is to make. The error, fault.Invalid, names what is wrong with it.
+func (n *Node) LogicalDisks(config any) ([]LogicalDisk, error) {
 	i := n.Implementation("raid")
 	if i.LogicalDisk == nil {
-		return n.Unsupported("raid")
+		return nil, n.Unsupported("raid")
 	}
-	all, err := LogicalDisks(config)
-	if err == nil && i.Means == MeansBMC && slices.ContainsFunc(all, func(d LogicalDisk) bool { return d.Interface == "scsi" }) {
-		err = fault.New(fault.Invalid, "interface_type: `scsi` is not supported by the raid interface %s", i.Name)
+	return i.Means.logicalDisks(config)
+}
+
+// logicalDisks reads a RAID configuration. BMCs make less than Ironic's schema has.
+func (m Means) logicalDisks(v any) ([]LogicalDisk, error) {
+	config, ok := v.(map[string]any)
+	if !ok {
+		return nil, badRAID("it is not an object")
 	}
-	return err
+	all, err := logicalDisks(config)
+	if err != nil || m != MeansBMC {
+		return all, err
+	}
+	for i, d := range all {
+		switch {
+		case d.Interface == "scsi":
+			return nil, badRAID("logical_disks/%d: interface_type: `scsi` is not supported by BMCs", i)
+		case !slices.Contains(raidLevelsOfBMCs, d.Level):
+			return nil, badRAID("logical_disks/%d: raid_level %s is not one that a BMC makes: %s", i, d.Level, strings.Join(raidLevelsOfBMCs, ", "))
+		}
+	}
+	return all, nil
 }

@@ -28,6 +28,8 @@ type ArgSpec struct {
 	Required    bool
 	Secret      bool // masked in answers and logs
 	Description string
+	// Check returns what is wrong with a value; nil = any value will do. The step reads the argument by the same rule.
+	Check func(v any) error `json:"-"`
 }
 
 // StepSpecs returns the out-of-band steps of a family that n's interfaces offer, in the

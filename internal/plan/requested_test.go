@@ -104,6 +104,49 @@ func TestArgumentsAreMaskedAndFoundAgainAfterMerging(t *testing.T) {
 	}
 }
 
+// The step reads its arguments by the same functions, so that what is accepted here does not fail there.
+func TestArgumentsOfBIOSFirmwareAndRAIDStepsAreCheckedAtTheRequest(t *testing.T) {
+	n := nodetest.Redfish(nodetest.Uses("raid", "redfish"))
+	for request, words := range map[string]string{
+		`{"interface":"bios","step":"apply_configuration","args":{"settings":{"ProcTurboMode":"Disabled"}}}`:                      "clean step bios.apply_configuration has a wrong argument settings: settings must be a list",
+		`{"interface":"bios","step":"apply_configuration","args":{"settings":[{"name":"ProcTurboMode"}]}}`:                        "settings/0 must have a name and a value",
+		`{"interface":"bios","step":"apply_configuration","args":{"settings":[{"name":"A","value":1},{"name":"A","value":2}]}}`:   "settings/1: A is there twice",
+		`{"interface":"firmware","step":"update","args":{"settings":[{"component":"uefi","url":"http://a/b"}]}}`:                  "clean step firmware.update has a wrong argument settings: settings/0: component must be bios, bmc or nic:ID",
+		`{"interface":"firmware","step":"update","args":{"settings":[{"component":"bios","url":"bios.bin"}]}}`:                    "settings/0: url must be",
+		`{"interface":"firmware","step":"update","args":{"settings":[{"component":"bios","url":"http://a/b","chksum":"00"}]}}`:    "there is no chksum, only component, url, checksum, wait",
+		`{"interface":"firmware","step":"update","args":{"settings":[{"component":"bios","url":"http://a/b","wait":"soon"}]}}`:    "wait must be a number of seconds",
+		`{"interface":"firmware","step":"update","args":{"settings":[{"component":"bios","url":"http://a/b","checksum":"abc"}]}}`: "checksum must be one of SHA-256 or SHA-512",
+		`{"interface":"raid","step":"create_configuration","args":{"delete_existing":"yes"}}`:                                     "clean step raid.create_configuration has a wrong argument delete_existing: want true or false",
+		`{"interface":"management","step":"set_bmc_clock","args":{"target_datetime":"noon"}}`:                                     "clean step management.set_bmc_clock has a wrong argument target_datetime",
+		`{"interface":"bios","step":"aply_configuration","args":{}}`:                                                              "does not support this clean step: bios.aply_configuration",
+	} {
+		asked, err := plan.ReadSteps(KindClean, json.RawMessage("["+request+"]"))
+		require.NoError(t, err)
+		_, err = plan.Steps(KindClean, n, asked, plan.Options{DisableRamdisk: !strings.Contains(request, "raid")})
+		require.ErrorContains(t, err, words)
+		require.Equal(t, fault.Invalid, fault.KindOf(err))
+	}
+	for config, words := range map[string]string{
+		`[]`: "deploy step raid.apply_configuration has a wrong argument raid_config: RAID config validation error: it is not an object",
+		`{"logical_disks":[{"raid_level":"9","size_gb":5}]}`:    "logical_disks/0: raid_level: '9' is not one of",
+		`{"logical_disks":[{"raid_level":"JBOD","size_gb":5}]}`: "logical_disks/0: raid_level JBOD is not one that a BMC makes",
+	} {
+		asked, err := plan.ReadSteps(KindDeploy, json.RawMessage(`[{"interface":"raid","step":"apply_configuration","priority":90,"args":{"raid_config":`+config+`}}]`))
+		require.NoError(t, err)
+		_, err = plan.Steps(KindDeploy, n, asked, plan.Options{})
+		require.ErrorContains(t, err, words)
+	}
+
+	// A retry plans with what is left of the secret arguments.
+	asked := mustSteps(t, KindClean, `[{"interface":"firmware","step":"update","args":{"settings":[{"component":"bios","url":"https://images/bios?sig=hunter2"}]}}]`)
+	planned, err := plan.Steps(KindClean, n, asked, plan.Options{DisableRamdisk: true})
+	require.NoError(t, err)
+	masked, _ := secret.MaskArgs(n, KindClean, planned)
+	require.NotEqual(t, planned[0].Args, masked[0].Args)
+	_, err = plan.Steps(KindClean, n, masked, plan.Options{DisableRamdisk: true})
+	require.NoError(t, err)
+}
+
 func FuzzAskedSteps(f *testing.F) {
 	f.Add(`[{"interface":"deploy","step":"x","args":{"a":[{}]},"priority":1}]`)
 	f.Add(`[{"interface":"deploy","step":"wait","args":{"seconds":1e9}}]`)

@@ -2,8 +2,6 @@ package secret
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 
 	"go.temper.dev/temper/internal/mask"
@@ -59,24 +57,11 @@ func ClearArgs(steps []node.Step, i int, secrets map[string]any) map[string]any 
 // lost is false if there is none. The secrets are those of MaskArgs.
 func Lost(steps []node.Step, secrets map[string]any) (name string, lost bool) {
 	for i, s := range steps {
-		if !s.Over() && masked(ClearArgs(steps, i, secrets)) {
+		if !s.Over() && mask.Within(ClearArgs(steps, i, secrets)) {
 			return s.Name(), true
 		}
 	}
 	return "", false
-}
-
-// masked reports whether v is or holds a mask.
-func masked(v any) bool {
-	switch v := v.(type) {
-	case string:
-		return v == mask.Masked
-	case []any:
-		return slices.ContainsFunc(v, masked)
-	case map[string]any:
-		return slices.ContainsFunc(slices.Collect(maps.Values(v)), masked)
-	}
-	return false
 }
 
 // argsKey names the arguments of step i in a way that survives steps being

@@ -12,6 +12,7 @@ import (
 
 	"go.temper.dev/temper/internal/bmc"
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/node"
 )
 
 // simpleUpdate is the action that has the BMC fetch an image.
@@ -45,12 +46,12 @@ func (s *session) firmware(ctx context.Context) (all []bmc.FirmwareVersion, err 
 			all = append(all, bmc.FirmwareVersion{Component: component, Version: v})
 		}
 	}
-	add(bmc.ComponentBIOS, sys.BIOSVersion)
+	add(node.ComponentBIOS, sys.BIOSVersion)
 	var id identity
 	if err := s.askManager(ctx, sys.system, &id); err != nil {
 		return nil, err
 	}
-	add(bmc.ComponentBMC, looseString(id.firmware))
+	add(node.ComponentBMC, looseString(id.firmware))
 	in := &inspection{session: s, sys: sys.system, path: sys.path, enough: time.Now().Add(callTime), seen: map[bmc.Part]int{}}
 	paths, err := in.adapterPaths(ctx)
 	if err != nil {
@@ -64,7 +65,7 @@ func (s *session) firmware(ctx context.Context) (all []bmc.FirmwareVersion, err 
 			return nil, err
 		case err == nil && !c.Status.v.absent():
 			for _, one := range c.Controllers[:min(len(c.Controllers), 1)] {
-				add(bmc.ComponentNIC+firstNonBlank(c.ID.short(), path.Base(at)), one.FirmwarePackageVersion)
+				add(node.ComponentNIC+firstNonBlank(c.ID.short(), path.Base(at)), one.FirmwarePackageVersion)
 			}
 		}
 	}
