@@ -38,6 +38,7 @@ func clock(t testing.TB) *clocked {
 func (c *clocked) register(names ...string) {
 	c.t.Helper()
 	for _, n := range names {
+		c.at = time.Now() // what the test did before is no time of the conductor's
 		i, err := c.s.RegisterConductor(c.t.Context(), coverage.Conductor{Hostname: n, Interfaces: map[string]map[string][]string{"fake-hardware": {}}})
 		require.NoError(c.t, err)
 		c.inc[n] = i
