@@ -26,7 +26,7 @@ type mortal struct {
 
 func newMortal(t *testing.T, group string, env ...string) *mortal {
 	t.Helper()
-	m := &mortal{group: group, env: append(env, "TEMPER_BMC_REQUEST_TIMEOUT=4500ms", "TEMPER_BMC_REQUEST_TIMEOUT_MAX=4500ms"), alive: map[string]*dev.Running{}}
+	m := &mortal{group: group, env: append(env, "TEMPER_BMC_REQUEST_TIMEOUT=9s", "TEMPER_BMC_REQUEST_TIMEOUT_MAX=9s"), alive: map[string]*dev.Running{}}
 	m.bear(t)
 	m.bear(t)
 	m.node = in(t, world(t), group)
@@ -169,6 +169,7 @@ func TestAStepThatItsConductorsDieOfIsPutOffAndHeld(t *testing.T) {
 func TestConductorsThatDieAtOneStepAfterTheOtherPutNothingOff(t *testing.T) {
 	t.Parallel()
 	m := newMortal(t, "unlucky")
+	m.spoil(fault{Kind: "latency", Delay: "300ms", Count: often}) // so that no step is over before its conductor is killed
 	id := m.provision("active", nil)
 	seen := map[string]bool{}
 	for range 5 {
