@@ -75,6 +75,51 @@ func TestAnInventorySaysTheSwitchPortAndTheRootDisk(t *testing.T) {
 	require.Empty(t, b.book.inspected.Ports[2].LocalLinkConnection)
 }
 
+// An inspection without an interface that could be a port fails, as with Ironic's hook validate-interfaces.
+func TestAnInventoryNeedsAValidNetworkInterface(t *testing.T) {
+	t.Parallel()
+	for words, interfaces := range map[string][]any{
+		"no valid network interfaces: the inventory has none": nil,
+		"the inventory has ib0 without a MAC address, eth0 with the MAC address 00:00:00:00:00:00": {
+			map[string]any{"name": "ib0"}, map[string]any{"name": "eth0", "mac_address": "00:00:00:00:00:00"},
+		},
+		"the inventory has lo with":     {map[string]any{"name": "lo", "mac_address": "52:54:00:00:00:01"}},
+		"the inventory has dummy0 with": {map[string]any{"name": "dummy0", "mac_address": "52:54:00:00:00:01", "ipv6_address": "::1%dummy0"}},
+	} {
+		b := collecting(t)
+		b.book.sends(map[string]any{"interfaces": interfaces}, nil)
+		_, err := b.run()
+		require.True(t, final(err))
+		require.ErrorContains(t, err, words)
+		require.Equal(t, fault.InspectionFailed, b.op().Steps[1].Cause)
+	}
+
+	b := collecting(t)
+	b.book.sends(map[string]any{
+		"boot":       map[string]any{"pxe_interface": "01-52-54-00-00-00-02"},
+		"interfaces": []any{map[string]any{"name": "eth0", "mac_address": "52:54:00:00:00:01"}, map[string]any{"name": "eth1", "mac_address": "52:54:00:00:00:02"}},
+	}, nil)
+	_, err := b.run()
+	require.NoError(t, err)
+	require.False(t, b.book.inspected.Ports[0].PXEEnabled)
+	require.True(t, b.book.inspected.Ports[1].PXEEnabled)
+}
+
+// The devices of each alias are counted in the capabilities, whose others stay.
+func TestAnInspectionCountsPCIDevices(t *testing.T) {
+	t.Parallel()
+	b := collecting(t)
+	b.steps.Settings.PCIAliases = map[string]string{"10de:20b0": "gpu", "10de:20f1": "gpu", "8086:1521": "nic", "15b3:1017": "hca"}
+	b.change(func(n *node.Node) { n.Properties = map[string]any{"capabilities": "boot_mode:uefi,hca:2"} })
+	device := func(vendor, product string) any { return map[string]any{"vendor_id": vendor, "product_id": product} }
+	b.book.sends(map[string]any{"interfaces": []any{map[string]any{"name": "eth0", "mac_address": "52:54:00:00:00:01"}}}, map[string]any{
+		"pci_devices": []any{device("10de", "20b0"), device("10DE", "20F1"), device("8086", "1521"), device("1af4", "1000"), "nonsense"},
+	})
+	_, err := b.run()
+	require.NoError(t, err)
+	require.Equal(t, "boot_mode:uefi,gpu:2,nic:1", b.node().Properties["capabilities"])
+}
+
 // If the database does not accept an inventory in time, the step is not retried for ever.
 func TestAnInventoryBeyondTheDatabasesDeadlineFails(t *testing.T) {
 	t.Parallel()

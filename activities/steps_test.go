@@ -77,7 +77,7 @@ func TestAnAgentThatCouldNotInspectFailsTheInspection(t *testing.T) {
 				n.Operation.Steps[0].State = node.StepDone
 				n.Agent = &node.Agent{InspectedAt: &now}
 			})
-			b.book.sends(map[string]any{}, c.plugin)
+			b.book.sends(map[string]any{"interfaces": []any{map[string]any{"name": "eth0", "mac_address": "52:54:00:00:00:01"}}}, c.plugin)
 			_, err := b.run()
 			if c.words == "" {
 				require.NoError(t, err)

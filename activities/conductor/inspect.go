@@ -31,7 +31,21 @@ func inspectHardware(ctx context.Context, t *task, _ *node.Step) (outcome, error
 	if err := t.refreshReadings(ctx); err != nil {
 		return 0, err
 	}
-	return done, t.saveInspection(ctx, inspectionOfBMC(inv, capabilities))
+	found := inspectionOfBMC(inv, capabilities)
+	if len(inv.PCIDevices) > 0 && !slices.Contains(inv.Incomplete, bmc.PartPCI) { // many BMCs list none
+		var ids []string
+		for _, d := range inv.PCIDevices {
+			ids = append(ids, d.VendorID+":"+d.DeviceID)
+		}
+		has, ok := found.Properties["capabilities"].(string)
+		if !ok {
+			has = capabilities
+		}
+		if counted := countPCI(has, t.Settings.PCIAliases, ids); counted != has {
+			found.Properties["capabilities"] = counted
+		}
+	}
+	return done, t.saveInspection(ctx, found)
 }
 
 // inspectionOfBMC returns what an inspection found. capabilities are those that the node has.
@@ -129,7 +143,7 @@ func (t *task) readInventory(ctx context.Context) (node.Inspection, error) {
 	if told, ok := plugin["error"].(string); ok && told != "" {
 		return node.Inspection{}, fault.Coded(fault.InspectionFailed, "%s (the agent could not inspect the server)", agent.OneLine(told))
 	}
-	found, err := inspectionOfAgent(t.node, raw, plugin)
+	found, err := inspectionOfAgent(t.node, raw, plugin, t.Settings.PCIAliases)
 	if err != nil {
 		return node.Inspection{}, fault.CodedAs(fault.Invalid, fault.InspectionFailed, "inventory: %w", err)
 	}

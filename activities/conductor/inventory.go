@@ -13,12 +13,14 @@ import (
 	"go.temper.dev/temper/internal/jsonvalue"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/internal/rootdevice"
+	"go.temper.dev/temper/internal/text"
 )
 
 // inspectionOfAgent is what in-band inspection of n makes of an agent's inventory and its other data: Ironic's
-// hooks ports, architecture, memory, root-device and local-link-connection (drivers/modules/inspector/hooks). local_gb is that of the disk
+// hooks validate-interfaces, ports, architecture, memory, root-device, local-link-connection and pci-devices, whose aliases are by
+// "vendor:product" (drivers/modules/inspector/hooks). local_gb is that of the disk
 // that n's root device hints name or, without hints, of the smallest disk over 4 GiB, less one.
-func inspectionOfAgent(n *node.Node, raw, plugin map[string]any) (node.Inspection, error) {
+func inspectionOfAgent(n *node.Node, raw, plugin map[string]any, aliases map[string]string) (node.Inspection, error) {
 	b, err := json.Marshal(raw)
 	if err != nil {
 		return node.Inspection{}, fmt.Errorf("encode: %w", err)
@@ -47,15 +49,65 @@ func inspectionOfAgent(n *node.Node, raw, plugin map[string]any) (node.Inspectio
 	if mode := string(inv.Boot.Mode); mode == "uefi" || mode == "bios" {
 		out.BootMode = mode
 	}
-	pxe := strings.ToLower(string(inv.Boot.PXEInterface))
+	if ids, ok := pciOfAgent(plugin); ok && len(aliases) > 0 {
+		capabilities, _ := n.Properties["capabilities"].(string)
+		if counted := countPCI(capabilities, aliases, ids); counted != capabilities {
+			props["capabilities"] = counted
+		}
+	}
+	pxe := pxeMAC(string(inv.Boot.PXEInterface))
 	for _, i := range inv.Interfaces {
-		mac, err := node.ValidMAC(string(i.MAC))
-		if err != nil || !isUnicast(mac) {
-			continue // no address, or none that a port could have
+		mac, ok := portAddress(i)
+		if !ok {
+			continue
 		}
 		out.Ports = append(out.Ports, node.Port{Address: mac, PXEEnabled: pxe == "" || pxe == mac, AvailableForDynamicPortgroup: true, LocalLinkConnection: linkOf(plugin, string(i.Name))})
 	}
+	if len(out.Ports) == 0 {
+		return node.Inspection{}, fmt.Errorf("no valid network interfaces: %s", interfacesSeen(inv.Interfaces))
+	}
 	return out, nil
+}
+
+// portAddress is the MAC address of an interface of which a port can be made.
+func portAddress(i agent.Interface) (mac string, ok bool) {
+	mac, err := node.ValidMAC(string(i.MAC))
+	if err != nil || !isUnicast(mac) || i.Name == "lo" {
+		return "", false
+	}
+	for _, at := range []string{string(i.IPv4), string(i.IPv6)} {
+		at, _, _ = strings.Cut(at, "%")
+		if ip := net.ParseIP(at); ip != nil && ip.IsLoopback() {
+			return "", false
+		}
+	}
+	return mac, true
+}
+
+// interfacesSeen lists interfaces, for an error.
+func interfacesSeen(all []agent.Interface) string {
+	const most = 8
+	if len(all) == 0 {
+		return "the inventory has none"
+	}
+	var words []string
+	for _, i := range all[:min(len(all), most)] {
+		mac := "without a MAC address"
+		if i.MAC != "" {
+			mac = "with the MAC address " + text.Line(string(i.MAC), 40)
+		}
+		words = append(words, strings.TrimSpace(text.Line(string(i.Name), 40)+" "+mac))
+	}
+	return "the inventory has " + strings.Join(words, ", ")
+}
+
+// pxeMAC is the MAC address of the interface that the server has booted from, which pxelinux writes as 01-52-54-00-00-00-01.
+func pxeMAC(told string) string {
+	told = strings.ReplaceAll(strings.ToLower(told), "-", ":")
+	if kind, mac, ok := strings.Cut(told, ":"); ok && kind == "01" && strings.Count(mac, ":") == 5 {
+		return mac
+	}
+	return told
 }
 
 // rootGB is local_gb of a node.

@@ -34,6 +34,7 @@ type Settings struct {
 	AgentWait        map[node.Family]time.Duration // how long to wait for the agent's call after boot: deploy_callback_timeout, ...
 	TellEvery        time.Duration                 // how often at most a step that waits writes what it waits for; a step that is over before writes nothing
 	ReportAfter      time.Duration                 // how long a step runs before the workflow is told which step it is
+	PCIAliases       map[string]string             // the capability that counts devices, by "vendor:product"
 	StepLimits       map[string]int                // how often a step may fail, by "interface.step"; others StepLimit
 	ConductorBeat    time.Duration                 // between two heartbeats of a conductor
 	DeathWithin      time.Duration                 // a conductor that dies within this time of taking a step up may have died of the step

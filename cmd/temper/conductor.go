@@ -161,8 +161,10 @@ func lowerKeys(m map[string]int) map[string]int {
 }
 
 func stepSettings(name string, r *config.Conductor, to outbound) conductor.Settings {
+	aliases, _ := r.PCIAliases.ByID() // Load has checked them
 	return conductor.Settings{
-		Conductor: name, HeartbeatTimeout: r.HeartbeatTimeout, PowerTimeout: r.Power, SoftPowerTimeout: r.SoftPower, BusyPatience: r.Busy, AwayTimeout: r.Away, MediaTimeout: r.Media, BootTimeout: r.BootSigns, BootTries: r.BootTries,
+		PCIAliases: aliases,
+		Conductor:  name, HeartbeatTimeout: r.HeartbeatTimeout, PowerTimeout: r.Power, SoftPowerTimeout: r.SoftPower, BusyPatience: r.Busy, AwayTimeout: r.Away, MediaTimeout: r.Media, BootTimeout: r.BootSigns, BootTries: r.BootTries,
 		ConductorBeat: r.ConductorHeartbeatInterval, DeathWithin: r.DeathWithin, DeathPause: r.DeathPause,
 		AgentWait: map[node.Family]time.Duration{
 			node.DeployFamily: r.DeployCallback, node.CleanFamily: r.CleanCallback, node.InspectFamily: r.InspectCallback,

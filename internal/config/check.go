@@ -317,6 +317,7 @@ func (r *Conductor) check(p *problems) {
 	r.Rules.check(p)
 	r.Reach.check(p)
 	r.Boot.check(p)
+	r.Inspecting.check(p)
 	checkTimes(p, r.Liveness, r.Steering)
 	p.requireNotNegative("sync_power_state_interval", r.SyncPower)
 	p.requireNotNegative("health_interval", r.HealthInterval)

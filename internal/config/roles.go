@@ -52,6 +52,7 @@ type Conductor struct {
 	Patience
 	Steering
 	Erasing
+	Inspecting
 	Rules
 	Reach
 	Boot
