@@ -197,7 +197,7 @@ func (t *task) commandPowerOff(ctx context.Context, step *node.Step) error {
 	return nil
 }
 
-// prepareDeploy leaves the server off, without media and without an agent of an earlier boot.
+// prepareDeploy leaves the server off, without media and without an agent of an earlier boot, in the boot mode of its instance.
 func prepareDeploy(ctx context.Context, t *task, step *node.Step) (outcome, error) {
 	if err := t.powerTo(ctx, step, bmc.PowerOff, bmc.RequestForceOff, t.Settings.PowerTimeout); err != nil {
 		return 0, err
@@ -207,7 +207,10 @@ func prepareDeploy(ctx context.Context, t *task, step *node.Step) (outcome, erro
 	if err := t.fromDisk(ctx); err != nil {
 		return 0, err
 	}
-	return done, t.secureInstance(ctx, false)
+	if err := t.secureInstance(ctx, false); err != nil {
+		return 0, err
+	}
+	return done, t.instanceBootMode(ctx)
 }
 
 // bootInstance boots what was deployed. It removes the media of earlier boots and sets boot from disk, or from the instance's ISO image,

@@ -72,16 +72,7 @@ func inspectionOfAgent(n *node.Node, raw, plugin map[string]any, aliases map[str
 // portAddress is the MAC address of an interface of which a port can be made.
 func portAddress(i agent.Interface) (mac string, ok bool) {
 	mac, err := node.ValidMAC(string(i.MAC))
-	if err != nil || !isUnicast(mac) || i.Name == "lo" {
-		return "", false
-	}
-	for _, at := range []string{string(i.IPv4), string(i.IPv6)} {
-		at, _, _ = strings.Cut(at, "%")
-		if ip := net.ParseIP(at); ip != nil && ip.IsLoopback() {
-			return "", false
-		}
-	}
-	return mac, true
+	return mac, err == nil && isUnicast(mac) && i.Name != "lo"
 }
 
 // interfacesSeen lists interfaces, for an error.

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"go.uber.org/zap"
+
 	"go.temper.dev/temper/internal/bmc"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
@@ -17,22 +19,49 @@ func setBootMode(ctx context.Context, t *task, step *node.Step) (outcome, error)
 	if err != nil {
 		return 0, err
 	}
-	want := bmc.Mode(textArg(step.Args, node.ArgTarget))
+	return done, t.switchBootMode(ctx, firmware, bmc.Mode(textArg(step.Args, node.ArgTarget)))
+}
+
+// instanceBootMode gives a server that is off the boot mode that its instance wants, before the agent boots (Ironic
+// conductor/boot_mode_utils.py, sync_boot_mode). Many nodes have the capability only to be found by it, so that a driver that can't set the
+// mode, and a BMC that shows none, are no error.
+func (t *task) instanceBootMode(ctx context.Context) error {
+	want, err := t.node.WantsBootMode()
+	if err != nil || want == "" {
+		return err
+	}
+	firmware, err := t.bootModes(ctx, "the boot mode "+want+", which the capabilities of the instance want")
+	have := bmc.ModeUnknown
+	if err == nil {
+		have, _, err = firmware.BootMode(ctx)
+	}
+	switch {
+	case fault.CodeOf(err) == fault.NotSupported || err == nil && have == bmc.ModeUnknown:
+		t.log.Warn("the boot mode that the capabilities of the instance want can't be set on this server", zap.String("boot_mode", want))
+		return nil
+	case err != nil:
+		return err
+	}
+	return t.switchBootMode(ctx, firmware, bmc.Mode(want))
+}
+
+// switchBootMode sets the boot mode and records it.
+func (t *task) switchBootMode(ctx context.Context, firmware bmc.BootModes, want bmc.Mode) error {
 	have, modes, err := firmware.BootMode(ctx)
 	switch {
 	case err != nil:
-		return 0, err
+		return err
 	case have != want && len(modes) > 0 && !slices.Contains(modes, want):
-		return 0, fault.CodedAs(fault.Invalid, fault.BootModeRefused, "the server can't boot in the mode %s", want)
+		return fault.CodedAs(fault.Invalid, fault.BootModeRefused, "the server can't boot in the mode %s", want)
 	}
 	err = t.setUnless(ctx, bmc.NameBootMode(want), func() (bool, string, error) {
 		have, _, err := firmware.BootMode(ctx)
 		return have == want, string(have), err
 	}, func() error { return firmware.SetBootMode(ctx, want) })
 	if err != nil {
-		return 0, err
+		return err
 	}
-	return done, t.saveInspection(ctx, node.Inspection{BootMode: string(want)})
+	return t.saveInspection(ctx, node.Inspection{BootMode: string(want)})
 }
 
 // setSecureBoot switches Secure Boot, which takes effect with the next boot, and records it.

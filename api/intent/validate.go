@@ -17,11 +17,14 @@ import (
 )
 
 // ValidateInterface checks one interface of a node without touching hardware. With the interface deploy it checks, whatever the
-// driver, that the node has the traits that the instance wants (Ironic conductor/manager.py, validate_driver_interfaces).
+// driver, that the node has the traits that the instance wants, and that there is such a boot mode (Ironic conductor/manager.py, validate_driver_interfaces).
 func (s *Service) ValidateInterface(n *node.Node, kind string) error {
 	err := s.validateImplementation(n, kind)
 	if err == nil && kind == "deploy" {
-		return validateInstanceTraits(n)
+		err = validateInstanceTraits(n)
+	}
+	if err == nil && kind == "deploy" {
+		_, err = n.WantsBootMode()
 	}
 	return err
 }

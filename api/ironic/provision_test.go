@@ -67,6 +67,18 @@ func TestArgumentsOfStepsAreCheckedAtTheRequest(t *testing.T) {
 	require.Equal(t, "manageable", b.Field("n1", "provision_state"))
 }
 
+func TestABootModeThatNoServerHasIsRefused(t *testing.T) {
+	t.Parallel()
+	b := apitest.New(t).WithConductors()
+	b.In("n1", node.Available)
+	for _, capabilities := range []string{"boot_mode:legacy", "boot_mode:bios,secure_boot:true"} {
+		b.Patch("/v1/nodes/n1", apitest.Add("/instance_info/capabilities", capabilities)).Is(200)
+		require.Contains(t, b.Put("/v1/nodes/n1/states/provision", map[string]any{"target": "active"}).Fails(400), "boot_mode")
+	}
+	b.Patch("/v1/nodes/n1", apitest.Add("/instance_info/capabilities", "boot_mode:uefi")).Is(200)
+	b.Put("/v1/nodes/n1/states/provision", map[string]any{"target": "active"}).Is(202)
+}
+
 func TestSecretsOfSteps(t *testing.T) {
 	t.Parallel()
 	for name, step := range map[string]map[string]any{
