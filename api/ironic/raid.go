@@ -10,6 +10,7 @@ import (
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/lockwait"
 	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/rootdevice"
 	"go.temper.dev/temper/internal/share"
 )
 
@@ -57,7 +58,26 @@ func setRAID(n *node.Node, config map[string]any) error {
 		} else if err != nil {
 			return err
 		}
+		if err := checkRAIDHints(config); err != nil {
+			return err
+		}
 	}
 	n.TargetRAIDConfig = config
+	return nil
+}
+
+// checkRAIDHints returns an error if hints for physical disks are none that an agent understands.
+func checkRAIDHints(config map[string]any) error {
+	disks, err := node.LogicalDisks(config)
+	if err != nil {
+		return err
+	}
+	for i, d := range disks {
+		for _, hint := range d.Hints {
+			if _, err := rootdevice.Parse(hint); err != nil {
+				return fault.New(fault.Invalid, "logical_disks/%d: physical_disks: %w", i, err)
+			}
+		}
+	}
 	return nil
 }
