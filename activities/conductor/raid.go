@@ -294,6 +294,10 @@ func (t *task) saveRAID(ctx context.Context, all []bmc.Controller) error {
 			disks = append(disks, map[string]any{"id": v.ID, "name": v.Name, "controller": c.ID, "size_gb": v.Bytes / gib, "raid_level": v.Level})
 		}
 	}
+	return t.saveRAIDConfig(ctx, disks)
+}
+
+func (t *task) saveRAIDConfig(ctx context.Context, disks []any) error {
 	return t.Store.SaveRAID(ctx, t.op.ID, t.claim, map[string]any{
 		"logical_disks": disks, "last_updated": time.Now().UTC().Format(lastUpdated),
 	})

@@ -13,8 +13,9 @@ type stepFunc func(ctx context.Context, t *task, step *node.Step) (outcome, erro
 // stepFuncs and fakeFuncs have the functions of the rows of the table of steps
 // (node.StepRules), by the row's name. fakeFuncs are for interfaces that fake hardware
 // implements; a step that it lacks runs as on any other hardware. A step that stepFuncs lacks
-// is offered by fake hardware only. Steps of the agent have no function: the agent runs them.
-var stepFuncs, fakeFuncs map[string]stepFunc
+// is offered by fake hardware only. agentFuncs are for interfaces that the ramdisk agent implements. Steps that an
+// agent offers by itself have no function: the agent runs them.
+var stepFuncs, fakeFuncs, agentFuncs map[string]stepFunc
 
 func init() {
 	stepFuncs = map[string]stepFunc{
@@ -110,6 +111,11 @@ func init() {
 		"raid.create_configuration":     fakeStep,
 		"raid.delete_configuration":     fakeStep,
 	}
+	agentFuncs = map[string]stepFunc{
+		"raid.apply_configuration":  applyRAIDInBand,
+		"raid.create_configuration": createRAIDInBand,
+		"raid.delete_configuration": deleteRAIDInBand,
+	}
 }
 
 // funcOf returns how a step is run on n: a step of the agent by the agent, any other by the
@@ -124,6 +130,8 @@ func funcOf(n *node.Node, step *node.Step) stepFunc {
 		return runAgentStep
 	case fake && fakeFuncs[name] != nil:
 		return fakeFuncs[name]
+	case agentFuncs[name] != nil && n.Implementation(step.Interface).Means == node.MeansAgent:
+		return agentFuncs[name]
 	case stepFuncs[name] != nil:
 		return stepFuncs[name]
 	}

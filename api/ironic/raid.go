@@ -10,6 +10,7 @@ import (
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/lockwait"
 	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/rootdevice"
 	"go.temper.dev/temper/internal/share"
 )
 
@@ -52,12 +53,28 @@ func (s *Server) putRAID(c *gin.Context) (int, any, error) {
 // setRAID sets the RAID configuration that n is to have.
 func setRAID(n *node.Node, config map[string]any) error {
 	if len(config) > 0 {
-		if _, err := n.LogicalDisks(config); fault.CodeOf(err) == fault.NotSupported {
+		disks, err := n.LogicalDisks(config)
+		if fault.CodeOf(err) == fault.NotSupported {
 			return fault.CodedAs(fault.NotFound, fault.NotSupported, "%w", err)
-		} else if err != nil {
+		} else if err == nil {
+			err = checkRAIDHints(disks)
+		}
+		if err != nil {
 			return err
 		}
 	}
 	n.TargetRAIDConfig = config
+	return nil
+}
+
+// checkRAIDHints returns an error if hints for physical disks are none that an agent understands.
+func checkRAIDHints(disks []node.LogicalDisk) error {
+	for i, d := range disks {
+		for _, hint := range d.Hints {
+			if _, err := rootdevice.Parse(hint); err != nil {
+				return fault.New(fault.Invalid, "logical_disks/%d: physical_disks: %w", i, err)
+			}
+		}
+	}
 	return nil
 }

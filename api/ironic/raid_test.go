@@ -81,3 +81,41 @@ func TestARAIDConfigurationWaitsForTheNode(t *testing.T) {
 	body := map[string]any{"logical_disks": []any{map[string]any{"size_gb": 1, "raid_level": "0"}}}
 	require.Contains(t, b.Put(raidPath, body).Fails(409), "is locked by host")
 }
+
+// The rules of software RAID are Ironic's (ironic-python-agent, hardware.py, validate_configuration).
+func TestSoftwareRAIDIsCheckedWhenItIsSet(t *testing.T) {
+	t.Parallel()
+	b := apitest.New(t).WithConductors()
+	b.Post("/v1/nodes", map[string]any{
+		"driver": "redfish", "name": "n1", "raid_interface": "agent", "driver_info": map[string]any{"redfish_address": "https://bmc.example.org"},
+	}).Is(201)
+	with := func(disk, change map[string]any) map[string]any {
+		d := map[string]any{"size_gb": disk["size_gb"], "raid_level": disk["raid_level"], "controller": "software"}
+		for k, v := range change {
+			d[k] = v
+		}
+		return d
+	}
+	root, data := map[string]any{"size_gb": 100, "raid_level": "1"}, map[string]any{"size_gb": "MAX", "raid_level": "0"}
+	put := func(disks ...any) map[string]any { return map[string]any{"logical_disks": disks} }
+	hints := []any{map[string]any{"serial": "A"}, map[string]any{"size": ">= 100"}}
+	b.Put(raidPath, put(with(root, map[string]any{"is_root_volume": true, "volume_name": "os", "physical_disks": hints}), with(data, nil))).Is(204)
+	for words, config := range map[string]any{
+		"logical_disks/0: controller: it must be software":                   put(with(root, map[string]any{"controller": "R1"})),
+		"logical_disks/0: raid_level: the first logical disk has the system": put(with(data, nil)),
+		"logical_disks/1: raid_level: software RAID has 0, 1, 1+0, 5 and 6":  put(with(root, nil), with(data, map[string]any{"raid_level": "5+0"})),
+		"logical_disks/1: is_root_volume: ":                                  put(with(root, nil), with(data, map[string]any{"is_root_volume": true})),
+		"logical_disks/0: disk_type: ":                                       put(with(root, map[string]any{"disk_type": "ssd"})),
+		"logical_disks/0: interface_type: ":                                  put(with(root, map[string]any{"interface_type": "sas"})),
+		"logical_disks/0: number_of_physical_disks: ":                        put(with(root, map[string]any{"number_of_physical_disks": 2})),
+		"logical_disks/0: physical_disks: software RAID takes root device":   put(with(root, map[string]any{"physical_disks": []any{"a", "b"}})),
+		"logical_disks/0: physical_disks: RAID 1 needs 2 disks or more":      put(with(root, map[string]any{"physical_disks": hints[:1]})),
+		"physical_disks: there is no root device hint":                       put(with(root, map[string]any{"physical_disks": []any{map[string]any{"colour": "red"}, hints[0]}})),
+		"size_gb: MAX is for one logical disk at most":                       put(with(root, map[string]any{"size_gb": "MAX"}), with(data, nil)),
+	} {
+		require.Contains(t, b.Put(raidPath, config).Fails(400), words)
+	}
+	b.Post("/v1/nodes", map[string]any{"driver": "redfish", "name": "n2", "driver_info": map[string]any{"redfish_address": "https://bmc2.example.org"}}).Is(201)
+	hinted := b.Put("/v1/nodes/n2/states/raid", put(with(root, map[string]any{"physical_disks": hints}))).Fails(400)
+	require.Contains(t, hinted, "physical_disks: hints are not supported by the raid interface redfish")
+}

@@ -54,3 +54,21 @@ func (r Result) Erasures() []Erasure {
 	}
 	return append(result.Clean, result.Service...)
 }
+
+// LogicalDisks returns those of the RAID configuration that a step returns, nil if it returns none.
+func (r Result) LogicalDisks() []any {
+	type config struct {
+		Disks []any `json:"logical_disks"`
+	}
+	var result struct {
+		Clean  config `json:"clean_result"`
+		Deploy config `json:"deploy_result"`
+	}
+	if r.Decode(&result) != nil {
+		return nil
+	}
+	if result.Clean.Disks != nil {
+		return result.Clean.Disks
+	}
+	return result.Deploy.Disks
+}

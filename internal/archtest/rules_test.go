@@ -77,6 +77,7 @@ var rules = []rule{
 	{at: "internal/agent/agentcmd", ours: []string{"internal/agent", "internal/buildinfo", "internal/log"}, never: []string{temporal, pgx, gin, gofish}, why: "a ramdisk has a program with this command only, which must stay small"},
 	{at: "internal/agent/bootloader", never: []string{temporal, pgx, gin, gofish, zap}, why: "files of an image, whoever has it"},
 	{at: "internal/agent/lldp", never: []string{temporal, pgx, gin, gofish, zap}, why: "what switches send, whoever listens"},
+	{at: "internal/agent/softraid", ours: []string{"internal/agent/imagewriter", "internal/node", "internal/rootdevice"}, never: []string{temporal, pgx, gin, gofish, zap}, why: "disks and arrays of one machine"},
 	{at: "internal/agent/selferase", never: []string{temporal, pgx, gin, gofish, zap}, why: "disks and their commands"},
 	{at: "internal/agent/daemon", ours: []string{"internal/agent", "internal/image", "internal/mask", "internal/rootdevice"}, never: []string{temporal, pgx, gin, gofish}, why: "it works on one machine, for whoever speaks the protocol"},
 	{at: "internal/agent/failure", ours: []string{"internal/agent"}, never: []string{temporal, pgx, gin, gofish, zap}, why: "errors of the agent, shared with the simulator"},

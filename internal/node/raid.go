@@ -18,7 +18,7 @@ var logicalDisk = []Property{
 	{Name: "interface_type", About: "Interface of its physical disks: sata, scsi or sas. Default: any."},
 	{Name: "is_root_volume", About: "Whether it is the root device, on which images are deployed. True for one logical disk at most. Default: false."},
 	{Name: "number_of_physical_disks", About: "How many physical disks it has, a whole number above 0. Default: as few as the RAID level needs."},
-	{Name: "physical_disks", About: "Its physical disks, as the driver names them: a list. Default: those that fit."},
+	{Name: "physical_disks", About: "Its physical disks, as the driver names them: a list; for software RAID root device hints, each of which finds one disk. Default: those that fit."},
 	{Name: "raid_level", About: "RAID level: JBOD, 0, 1, 2, 5, 6, 1+0, 5+0 or 6+0. Required.", Required: true},
 	{Name: "share_physical_disks", About: "Whether other logical disks may have parts of its physical disks. Default: false."},
 	{Name: "size_gb", About: "Size in GiB, a whole number above 0, or MAX for all the space that is left. Required.", Required: true},
@@ -47,6 +47,7 @@ type LogicalDisk struct {
 	Root       bool
 	Count      int      // of its physical disks; 0 = as few as the level needs
 	Disks      []string // its physical disks; empty = those that fit
+	Hints      []any    // root device hints, each of which finds one of its physical disks, in the place of Disks
 	Level      string
 	Share      bool
 	GiB        int64 // 0 = all the space that is left
@@ -130,12 +131,17 @@ func logicalDiskOf(v any) (d LogicalDisk, err error) {
 	d = LogicalDisk{
 		Controller: r.text("controller"), DiskType: r.oneOf("disk_type", diskTypes), Interface: r.oneOf("interface_type", diskInterfaces),
 		Root: r.flag("is_root_volume"), Share: r.flag("share_physical_disks"), Count: int(r.number("number_of_physical_disks", maxPhysicalDisks)),
-		Disks: r.texts("physical_disks"), Level: r.oneOf("raid_level", raidLevels), Name: r.text("volume_name"),
+		Level: r.oneOf("raid_level", raidLevels), Name: r.text("volume_name"),
+	}
+	if hints, ok := in["physical_disks"].([]any); ok && len(hints) > 0 && allObjects(hints) {
+		d.Hints = hints
+	} else {
+		d.Disks = r.texts("physical_disks")
 	}
 	if in["size_gb"] != "MAX" {
 		d.GiB = r.number("size_gb", maxGiB)
 	}
-	if r.err == nil && d.Disks != nil && d.Controller == "" {
+	if r.err == nil && in["physical_disks"] != nil && d.Controller == "" {
 		r.fail("'controller' is a dependency of 'physical_disks'")
 	}
 	return d, r.err
@@ -223,6 +229,9 @@ func (m Means) logicalDisks(v any) ([]LogicalDisk, error) {
 	if !ok {
 		return nil, badRAID("it is not an object")
 	}
+	if m == MeansAgent {
+		return SoftwareDisks(config)
+	}
 	all, err := logicalDisks(config)
 	if err != nil || m != MeansBMC {
 		return all, err
@@ -231,6 +240,8 @@ func (m Means) logicalDisks(v any) ([]LogicalDisk, error) {
 		switch {
 		case d.Interface == "scsi":
 			return nil, badRAID("logical_disks/%d: interface_type: `scsi` is not supported by BMCs", i)
+		case d.Hints != nil:
+			return nil, badRAID("logical_disks/%d: physical_disks: hints are not supported by BMCs, which take the names of drives", i)
 		case !slices.Contains(raidLevelsOfBMCs, d.Level):
 			return nil, badRAID("logical_disks/%d: raid_level %s is not one that a BMC makes: %s", i, d.Level, strings.Join(raidLevelsOfBMCs, ", "))
 		}

@@ -94,13 +94,14 @@ func Build(ctx context.Context, c Config) error {
 		files["temper"] = initrd.File{From: c.Agent, Mode: 0o755}
 	}
 	kernel.add(files, modules)
+	tools := agentTools
 	if c.Flavour == Rescue {
-		more, err := addTools(ctx, apt, files)
-		if err != nil {
-			return err
-		}
-		packages = append(packages, more...)
+		tools, files["bin/sh"] = rescueTools, initrd.File{Link: "/usr/bin/busybox"}
 	}
+	if more, err = addTools(ctx, apt, files, tools); err != nil {
+		return err
+	}
+	packages = append(packages, more...)
 	if err := errors.Join(os.MkdirAll(c.Out, 0o755), copyFile(kernel.image, filepath.Join(c.Out, KernelFile))); err != nil {
 		return err
 	}

@@ -25,8 +25,11 @@ type tool struct {
 	links       []string
 }
 
-// tools are those of the flavour Rescue. busybox has the shell and some 300 commands, for which /init makes links.
-var tools = []tool{
+// agentTools are those of every flavour: what the agent runs.
+var agentTools = []tool{{in: "mdadm", program: "mdadm"}}
+
+// rescueTools are those of the flavour Rescue. busybox has the shell and some 300 commands, for which /init makes links.
+var rescueTools = []tool{
 	{in: "busybox-static", program: "busybox"},
 	{in: "dropbear-bin", program: "dropbear"},
 	{in: "dropbear-bin", program: "dropbearkey"},
@@ -49,7 +52,7 @@ var (
 )
 
 // addTools adds tools and the libraries that they need.
-func addTools(ctx context.Context, apt *debian.Apt, files initrd.Files) ([]debian.Package, error) {
+func addTools(ctx context.Context, apt *debian.Apt, files initrd.Files, tools []tool) ([]debian.Package, error) {
 	var names []string
 	for _, t := range tools {
 		names = append(names, t.in)
@@ -74,7 +77,6 @@ func addTools(ctx context.Context, apt *debian.Apt, files initrd.Files) ([]debia
 			return nil, fmt.Errorf("package %s: %w", t.in, err)
 		}
 	}
-	files["bin/sh"] = initrd.File{Link: "/usr/bin/busybox"}
 	return packages, nil
 }
 

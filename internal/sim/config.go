@@ -36,6 +36,7 @@ type Config struct {
 	Machines string
 	Firmware string
 	NVMe     bool
+	TwoDisks bool // they have a second disk of the same kind
 
 	// DataDir is the folder of disks, states and certificates. A rack that is started
 	// again with it continues as if the servers had run on. If it is empty, the rack uses

@@ -71,7 +71,7 @@ func New(cfg Config) (_ *Rack, err error) {
 	r.redfish = redfish.New(cfg.Latency, personas...)
 	env := r.env()
 	if cfg.Machines == QEMU {
-		if env.Computer, err = qemu.New(qemu.Config{Dir: filepath.Join(r.dir, "qemu"), BIOS: cfg.Firmware == BIOS, Secure: cfg.Firmware == UEFISecure, NVMe: cfg.NVMe, NetworkBoot: cfg.NetworkBoot, Tap: cfg.Tap, Log: r.cfg.Log}); err != nil {
+		if env.Computer, err = qemu.New(qemu.Config{Dir: filepath.Join(r.dir, "qemu"), BIOS: cfg.Firmware == BIOS, Secure: cfg.Firmware == UEFISecure, NVMe: cfg.NVMe, TwoDisks: cfg.TwoDisks, NetworkBoot: cfg.NetworkBoot, Tap: cfg.Tap, Log: r.cfg.Log}); err != nil {
 			return nil, fmt.Errorf("make rack: %w", err)
 		}
 	}

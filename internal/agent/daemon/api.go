@@ -245,7 +245,7 @@ func (a *Agent) heartbeats(ctx context.Context, ended chan error) {
 func (a *Agent) inspect(ctx context.Context) (node string) {
 	inventory := a.inventory()
 	body := agent.Inspection{Inventory: &inventory, Plugin: map[string]json.RawMessage{}}
-	if disk, found := a.rootDisk(); found == nil {
+	if disk, found := a.rootDisk(ctx); found == nil {
 		for _, d := range inventory.Disks {
 			if string(d.Name) == disk {
 				body.Plugin["root_disk"], _ = json.Marshal(d) // plain values encode

@@ -45,6 +45,8 @@ type Config struct {
 	Firmware      string // folder of UEFI's variables, in which the image's boot option is written; "" = none is written
 	// SelfErase opens a disk for the commands by which it erases itself; nil = the kernel does.
 	SelfErase func(path string) (selferase.Device, error)
+	// Mdadm runs mdadm, which makes software RAID; nil = the program of that name.
+	Mdadm func(ctx context.Context, args ...string) error
 	// LLDP returns what switches have sent to network interfaces, within a time that it bounds; nil = the inventory has none of that.
 	LLDP      func(ctx context.Context, interfaces []string) (map[string][]lldp.TLV, error)
 	RescueDir string // folder in which the ramdisk finds who may log in to a rescue; "" = the ramdisk lets nobody in

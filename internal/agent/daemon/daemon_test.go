@@ -228,7 +228,7 @@ func TestADeployByAConductorsClient(t *testing.T) {
 	r := start(t, i, nil)
 	steps, err := r.ListSteps(t.Context(), agent.DeployFamily, agent.ListSteps{})
 	require.NoError(t, err)
-	require.Len(t, steps.DeploySteps["TemperHardwareManager"], 2)
+	require.Len(t, steps.DeploySteps["TemperHardwareManager"], 4)
 
 	image := bytes.Repeat([]byte("image"), 1<<18)
 	gate := make(chan struct{})

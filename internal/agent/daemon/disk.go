@@ -40,7 +40,7 @@ func (a *Agent) candidates() []rootdevice.Disk {
 }
 
 // rootDisk returns the path of the disk on which an image is written.
-func (a *Agent) rootDisk() (string, error) {
+func (a *Agent) rootDisk(ctx context.Context) (string, error) {
 	a.mu.Lock()
 	hints := rootdevice.Of(a.node.InstanceInfo, a.node.Properties)
 	a.mu.Unlock()
@@ -48,8 +48,14 @@ func (a *Agent) rootDisk() (string, error) {
 	if err != nil {
 		return "", failure.NoDevice("No devices could be found using the root device hints: %s", err)
 	}
-	disk, found, _ := parsed.Choose(a.candidates())
+	disks, arrays, err := a.places(ctx)
+	if err != nil {
+		return "", err
+	}
+	disk, found, _ := parsed.Choose(disks)
 	switch {
+	case parsed.Empty() && len(arrays) > 0:
+		return arrays[0].Name, nil
 	case found:
 		return disk.Name, nil
 	case parsed.Empty():
@@ -76,7 +82,7 @@ func prepareImage(ctx context.Context, a *Agent, c *command, params json.RawMess
 	api, node := a.api, a.node.UUID
 	a.mu.Unlock()
 	_, _ = a.lookUpOnce(ctx, api, node)
-	path, err := a.rootDisk()
+	path, err := a.rootDisk(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -193,12 +199,12 @@ func isFileSystem(root agent.Text) bool { return root != "" && !strings.HasPrefi
 // installBootloader makes an image bootable. A whole-disk image has its boot loader: in the boot record, or as
 // \EFI\BOOT\BOOTX64.EFI in the EFI system partition; for one of a partition it is copied into the EFI system partition. On a machine that
 // UEFI has booted, that becomes the first that UEFI tries.
-func installBootloader(_ context.Context, a *Agent, _ *command, params json.RawMessage) (any, error) {
+func installBootloader(ctx context.Context, a *Agent, _ *command, params json.RawMessage) (any, error) {
 	var p agent.BootloaderParams
 	if err := jsonvalue.Unmarshal(params, &p); err != nil {
 		return nil, failure.BadParams("%s", err)
 	}
-	path, err := a.rootDisk()
+	path, err := a.rootDisk(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -219,31 +225,34 @@ func installBootloader(_ context.Context, a *Agent, _ *command, params json.RawM
 			return nil, errors.Join(failure.Deployment("Installing the boot loader to device %s failed: %s", path, err), disk.Close())
 		}
 	}
-	esp, found := disk.ESP()
-	if err := disk.Close(); err != nil {
+	var esps []efiboot.Partition
+	if id == string(p.RootUUID) {
+		esps, err = a.bootPartitions(ctx, path, disk)
+	}
+	if err := errors.Join(err, disk.Close()); err != nil {
 		return nil, err
 	}
 	switch {
 	case id == "" || id != string(p.RootUUID):
 		return nil, failure.NoDevice("No partition with UUID %s found on device %s", p.RootUUID, path)
-	case !found && p.TargetBootMode == "uefi":
+	case esps == nil && p.TargetBootMode == "uefi":
 		a.Log.Warn("the image has no EFI system partition: firmware that boots with UEFI will not find it")
-	case found:
-		a.setBootOption(esp)
+	case esps != nil:
+		a.setBootOptions(esps)
 	}
 	return nil, nil
 }
 
-// setBootOption makes UEFI start the image first. Firmware whose variables can't be written still finds the image by itself, as it finds
+// setBootOptions makes UEFI start the image first. Firmware whose variables can't be written still finds the image by itself, as it finds
 // a medium.
-func (a *Agent) setBootOption(esp efiboot.Partition) {
-	if a.Firmware == "" || esp.GUID == uuid.Nil {
+func (a *Agent) setBootOptions(esps []efiboot.Partition) {
+	if a.Firmware == "" || esps[0].GUID == uuid.Nil {
 		return
 	}
 	if _, err := os.Stat(a.Firmware); err != nil {
 		return // a BIOS has booted the machine
 	}
-	removed, err := efiboot.Set(a.Firmware, esp)
+	removed, err := efiboot.Set(a.Firmware, esps...)
 	if err != nil {
 		a.Log.Warn("UEFI's boot options could not be changed", zap.Error(err))
 		return

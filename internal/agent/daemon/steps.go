@@ -19,32 +19,49 @@ const (
 	managerVersion = "temper_hardware_manager"
 )
 
-var managers = map[string]string{managerVersion: "2"}
+var managers = map[string]string{managerVersion: "3"}
 
 // step is a step that the agent offers, and what it does.
 type step struct {
 	offer agent.Step
-	do    func(ctx context.Context, a *Agent, c *command, in stepInput) (any, error)
+	do    doing
 }
+
+// doing carries out a step. What it returns is the step's result.
+type doing func(ctx context.Context, a *Agent, c *command, in stepInput) (any, error)
 
 // stepInput is what a conductor gives a step.
 type stepInput struct {
 	Args     json.RawMessage
 	Internal map[string]any // driver_internal_info of the node, in which Ironic's conductors put settings of the agent
+	Target   map[string]any // its target_raid_config
+	Have     struct {       // its raid_config
+		Disks []any `json:"logical_disks"`
+	}
 }
 
 // offeredSteps has the steps of each family, with ironic-python-agent's names and priorities (hardware.py).
 func offeredSteps(f agent.Family) []step {
-	metadata := step{agent.Step{Step: "erase_devices_metadata", Interface: "deploy", Abortable: f == agent.CleanFamily}, eraseMetadata}
+	metadata := step{agent.Step{Step: "erase_devices_metadata", Interface: "deploy", Abortable: f == agent.CleanFamily}, keepingRAID(eraseMetadata)}
 	switch f {
 	case agent.DeployFamily:
-		return []step{metadata, {agent.Step{Step: "write_image", Interface: "deploy"}, writeImage}}
+		return []step{
+			metadata,
+			{agent.Step{Step: "write_image", Interface: "deploy"}, writeImage},
+			{agent.Step{Step: "apply_configuration", Interface: "raid", ArgsInfo: map[string]any{
+				"raid_config":     map[string]any{"description": "The RAID configuration to apply.", "required": true},
+				"delete_existing": map[string]any{"description": "Whether to delete the configuration that is there. Default: false.", "required": false},
+			}}, applyRAID},
+			{agent.Step{Step: "delete_configuration", Interface: "raid"}, deleteRAID},
+		}
 	case agent.CleanFamily:
 		metadata.offer.Priority = 99
 		return []step{
 			metadata,
-			{agent.Step{Step: "erase_devices", Interface: "deploy", Priority: 10, Abortable: true}, eraseDevices},
-			{agent.Step{Step: "erase_devices_express", Interface: "deploy", Abortable: true}, eraseExpress},
+			{agent.Step{Step: "erase_devices", Interface: "deploy", Priority: 10, Abortable: true}, keepingRAID(eraseDevices)},
+			{agent.Step{Step: "erase_devices_express", Interface: "deploy", Abortable: true}, keepingRAID(eraseExpress)},
+			{agent.Step{Step: "delete_configuration", Interface: "raid", Abortable: true}, deleteRAID},
+			{agent.Step{Step: "create_configuration", Interface: "raid", Abortable: true}, createRAID},
 		}
 	}
 	return nil
@@ -76,13 +93,17 @@ func executeStep(f agent.Family) runner {
 		}
 		var node struct {
 			Internal map[string]any `json:"driver_internal_info"`
+			Target   map[string]any `json:"target_raid_config"`
+			RAID     struct {
+				Disks []any `json:"logical_disks"`
+			} `json:"raid_config"`
 		}
 		_ = jsonvalue.Unmarshal(given["node"], &node) // without it the settings have their defaults
 		for _, s := range offeredSteps(f) {
 			if s.offer.Step != named.Step {
 				continue
 			}
-			out, err := s.do(ctx, a, c, stepInput{named.Args, node.Internal})
+			out, err := s.do(ctx, a, c, stepInput{named.Args, node.Internal, node.Target, node.RAID})
 			if err != nil {
 				return nil, err
 			}

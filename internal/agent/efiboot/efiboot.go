@@ -44,9 +44,9 @@ var programs = map[string]string{"amd64": `\EFI\BOOT\BOOTX64.EFI`, "arm64": `\EF
 // Program is what UEFI starts on a machine with this processor.
 func Program() string { return programs[runtime.GOARCH] }
 
-// Set makes Program of a file system the first that UEFI tries. It removes the options that Set made before, and those that start from a
-// partition with the same GUID: an image has the same GUIDs on each disk. The others stay.
-func Set(folder string, p Partition) (removed []string, err error) {
+// Set makes Program of file systems the first that UEFI tries, in their order. It removes the options that Set made before, and those that
+// start from a partition with the same GUID: an image has the same GUIDs on each disk. The others stay.
+func Set(folder string, parts ...Partition) (removed []string, err error) {
 	if Program() == "" {
 		return nil, fmt.Errorf("the name of the boot loader is not known for %s", runtime.GOARCH)
 	}
@@ -72,7 +72,7 @@ func Set(folder string, p Partition) (removed []string, err error) {
 			return removed, err
 		}
 		o, err := parse(b)
-		if err != nil || o.description != Description && !o.startsFrom(p.GUID) {
+		if err != nil || o.description != Description && !slices.ContainsFunc(parts, func(p Partition) bool { return o.startsFrom(p.GUID) }) {
 			continue
 		}
 		if err := remove(filepath.Join(folder, e.Name())); err != nil {
@@ -82,15 +82,20 @@ func Set(folder string, p Partition) (removed []string, err error) {
 		order = slices.DeleteFunc(order, func(n uint16) bool { return n == number })
 		removed = append(removed, o.description)
 	}
-	number := uint16(0)
-	for used[number] {
-		number++
-	}
-	if err := write(folder, fmt.Sprintf("Boot%04X%s", number, global), newOption(Description, p, Program()).marshal()); err != nil {
-		return removed, err
+	var first []uint16
+	for _, p := range parts {
+		number := uint16(0)
+		for used[number] {
+			number++
+		}
+		used[number] = true
+		if err := write(folder, fmt.Sprintf("Boot%04X%s", number, global), newOption(Description, p, Program()).marshal()); err != nil {
+			return removed, err
+		}
+		first = append(first, number)
 	}
 	var b []byte
-	for _, n := range append([]uint16{number}, slices.DeleteFunc(order, func(n uint16) bool { return n == number })...) {
+	for _, n := range append(first, slices.DeleteFunc(order, func(n uint16) bool { return slices.Contains(first, n) })...) {
 		b = binary.LittleEndian.AppendUint16(b, n)
 	}
 	return removed, write(folder, "BootOrder"+global, b)

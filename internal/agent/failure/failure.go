@@ -47,6 +47,7 @@ var (
 	Deployment   = class("DeploymentError", http.StatusInternalServerError, "Deploy step failed")
 	NoDevice     = class("DeviceNotFound", http.StatusNotFound,
 		"Error finding the disk or partition device to deploy the image onto")
+	RAID         = class("SoftwareRAIDError", http.StatusInternalServerError, "Error with software RAID")
 	OtherVersion = class("VersionMismatch", http.StatusConflict,
 		"Hardware managers version mismatch, reload agent with correct version")
 )

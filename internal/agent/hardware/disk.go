@@ -11,7 +11,7 @@ import (
 )
 
 // notDisks are the beginnings of the names of block devices that are no disks, or are made of disks: nobody puts an image on them.
-// Software RAID (md) is one: the agent does not assemble it.
+// Arrays of software RAID (md) are none either; package softraid knows which of them may have an image.
 var notDisks = []string{"loop", "ram", "zram", "sr", "fd", "dm-", "md", "nbd", "mtd", "rbd", "drbd"}
 
 // Disks returns the disks in the order of their names. Read-only ones, as virtual media, are none.

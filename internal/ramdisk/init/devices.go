@@ -23,7 +23,7 @@ type hardware struct {
 }
 
 // extra are modules that no device asks for, and that the agent or the mounts need.
-var extra = []string{"ipmi_devintf", "ipmi_si", "isofs", "vfat"}
+var extra = []string{"ipmi_devintf", "ipmi_si", "isofs", "md_mod", "vfat"}
 
 // watch loads the drivers of the devices that are there, then those of devices that come: behind a controller, in a slot, or
 // because a BMC has put a medium in.

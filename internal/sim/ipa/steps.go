@@ -32,7 +32,7 @@ var offeredSteps = map[agent.Family][]step{
 		{agent.Step{Step: "erase_pstore", Interface: "deploy", Abortable: true}, noopStep},
 		{agent.Step{Step: "burnin_cpu", Interface: "deploy", Abortable: true}, burnIn},
 		{agent.Step{Step: "delete_configuration", Interface: "raid", Abortable: true}, noopStep},
-		{agent.Step{Step: "create_configuration", Interface: "raid", Abortable: true}, noopStep},
+		{agent.Step{Step: "create_configuration", Interface: "raid", Abortable: true}, createRAID},
 	},
 	agent.DeployFamily: {
 		{agent.Step{Step: "erase_devices_metadata", Interface: "deploy"}, eraseMetadata},
@@ -52,6 +52,7 @@ type stepParams struct {
 	Node struct {
 		UUID       string         `json:"uuid"`
 		DriverInfo map[string]any `json:"driver_info"`
+		TargetRAID map[string]any `json:"target_raid_config"`
 	} `json:"node"`
 	DeployVersion  map[string]string `json:"deploy_version"`
 	CleanVersion   map[string]string `json:"clean_version"`
@@ -138,4 +139,10 @@ func burnIn(_ context.Context, a *Agent, c *command, p stepParams) (any, error) 
 	}
 	a.take(c, d)
 	return nil, nil
+}
+
+// createRAID returns the configuration that was asked for, as the real agent does. The simulation has no arrays.
+func createRAID(_ context.Context, a *Agent, _ *command, p stepParams) (any, error) {
+	a.sleep(a.fleet.cfg.StepDelay)
+	return p.Node.TargetRAID, nil
 }

@@ -26,6 +26,8 @@ type Config struct {
 	// Secure is that UEFI boots only what Microsoft or Debian has signed (Secure Boot).
 	Secure bool
 	NVMe   bool // the disk is one; else it is virtio's
+	// TwoDisks: there is a second disk of virtio.
+	TwoDisks bool
 	// NetworkBoot is the URL of the script that iPXE begins with, which QEMU's DHCP names: a BIOS boots the network card's ROM, which is
 	// iPXE (Debian: ipxe-qemu). UEFI would ask for a program by TFTP. "" = machines boot no network.
 	NetworkBoot string
@@ -80,7 +82,11 @@ func (m *Machines) Fit(h *machine.Hardware) {
 	if m.NVMe {
 		disk = machine.Drive{Name: "nvme0n1", Model: "QEMU NVMe Ctrl"}
 	}
+	second := machine.Drive{Name: "vdb", Model: "QEMU virtio", Serial: h.Drives[len(h.Drives)-1].Serial, Bytes: diskBytes}
 	h.Drives = []machine.Drive{{Name: disk.Name, Model: disk.Model, Serial: h.Drives[0].Serial, Bytes: diskBytes}}
+	if m.TwoDisks {
+		h.Drives = append(h.Drives, second)
+	}
 	h.NICs, h.GPUs = h.NICs[:1], nil
 }
 
@@ -94,6 +100,9 @@ func (m *Machines) Firmware() machine.Firmware {
 
 // Disk returns the file with the disk of the server of that name. It is there once the server was switched on.
 func (m *Machines) Disk(server string) string { return filepath.Join(m.Dir, server+".disk") }
+
+// SecondDisk returns the file with the second disk.
+func (m *Machines) SecondDisk(server string) string { return m.Disk(server) + "2" }
 
 // Printed returns the file with what the server of that name has printed on its first serial port since it was switched on.
 func (m *Machines) Printed(server string) string { return filepath.Join(m.Dir, server+".console") }
@@ -190,6 +199,14 @@ func (m *Machines) arguments(s *machine.Server, from machine.Source) ([]string, 
 		"-drive", "if=none,id=disk,format=raw,discard=unmap,detect-zeroes=unmap,file=" + disk,
 		"-device", fmt.Sprintf("%s,drive=disk,bootindex=%d", m.disk(s), order(from == machine.Disk)),
 		"-device", "e1000e,netdev=net,mac=" + s.NICs[0].MAC + m.rom(from),
+	}
+	if m.TwoDisks {
+		second := m.SecondDisk(s.Name)
+		if err := makeDisk(second); err != nil {
+			return nil, err
+		}
+		args = append(args, "-drive", "if=none,id=disk2,format=raw,discard=unmap,detect-zeroes=unmap,file="+second,
+			"-device", fmt.Sprintf("virtio-blk-pci,discard=off,write-zeroes=off,serial=%s,drive=disk2,bootindex=3", s.Drives[1].Serial))
 	}
 	if m.Tap != "" {
 		args = append(args, "-netdev", "tap,id=net,script=no,downscript=no,ifname="+m.Tap)

@@ -1,5 +1,5 @@
 // Command guest is the program of an operating system that tests deploy: a ramdisk has it in place of the agent, on a disk that boots by
-// UEFI. It reads the config drive, posts what it has read to the URL in its user data, and switches the machine off.
+// UEFI. It starts the software RAID that is on the disks, reads the config drive, posts what it has read to the URL in its user data, and switches the machine off.
 package main
 
 import (
@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"go.temper.dev/temper/internal/agent/softraid"
 )
 
 // configDrive are the files of a config drive, by their paths.
@@ -30,6 +32,9 @@ func main() {
 }
 
 func run() error {
+	if err := startRAID(); err != nil {
+		return err
+	}
 	drive, err := find()
 	if err != nil {
 		return err
@@ -47,6 +52,21 @@ func run() error {
 		}
 		time.Sleep(time.Second)
 	}
+}
+
+// startRAID starts the arrays of Temper on the disks, and has the kernel look for partitions on them.
+func startRAID() error {
+	arrays, err := softraid.Host{Root: "/"}.Arrays(context.Background())
+	for _, a := range arrays {
+		fmt.Printf("guest: %s has %d disks\n", a.Name, len(a.Members))
+		f, err := os.Open(a.Name)
+		if err != nil {
+			return err
+		}
+		_ = unix.IoctlSetInt(int(f.Fd()), unix.BLKRRPART, 0) // it has been read then, or is in use
+		_ = f.Close()
+	}
+	return err
 }
 
 func post(ctx context.Context, url string, body []byte) error {
