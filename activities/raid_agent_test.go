@@ -19,6 +19,7 @@ import (
 type raidAgent struct {
 	steps   []string
 	configs []any
+	have    []int  // how many logical disks the node had for each
 	result  string // of a step; "" = null, as of ironic-python-agent's delete_configuration
 	list    []string
 }
@@ -33,6 +34,9 @@ func (a *raidAgent) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			Step struct{ Step string }
 			Node struct {
 				Target any `json:"target_raid_config"`
+				Have   struct {
+					Disks []any `json:"logical_disks"`
+				} `json:"raid_config"`
 			}
 		}
 	}
@@ -46,6 +50,7 @@ func (a *raidAgent) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if step != "" { // it is not asked for its log
 		a.steps, a.configs = append(a.steps, step), append(a.configs, got.Params.Node.Target)
+		a.have = append(a.have, len(got.Params.Node.Have.Disks))
 	}
 	answer := fmt.Sprintf(`{"id": "s%d", "command_name": "execute_clean_step", "command_status": "SUCCEEDED", "command_params": {"step": {"step": %q, "interface": "raid"}}, "command_result": {"clean_result": %s}}`,
 		len(a.steps), step, result)
@@ -101,6 +106,21 @@ func TestSoftwareRAIDIsDeletedByTheAgent(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{"delete_configuration"}, a.steps)
 	require.Empty(t, b.node().RAIDConfig["logical_disks"])
+}
+
+// An erasure makes the arrays again that are there: it has to know what the step before it has made.
+func TestTheNextStepKnowsTheSoftwareRAID(t *testing.T) {
+	t.Parallel()
+	b, a := softwareBench(t, "delete_configuration", nil, systemAndData()...)
+	b.changeOp(func(o *node.Operation) {
+		for i, name := range []string{"create_configuration", "delete_configuration"} {
+			o.Steps = append(o.Steps, node.Step{Index: i + 1, Interface: "raid", Step: name, Source: node.SourceDriver, State: node.StepPending})
+		}
+	})
+	_, err := b.run()
+	require.NoError(t, err)
+	require.Equal(t, []string{"delete_configuration", "create_configuration", "delete_configuration"}, a.steps)
+	require.Equal(t, []int{1, 0, 1}, a.have)
 }
 
 func TestAnAgentIsAskedForNoConfigurationThatItCanNotMake(t *testing.T) {

@@ -298,7 +298,10 @@ func (t *task) saveRAID(ctx context.Context, all []bmc.Controller) error {
 }
 
 func (t *task) saveRAIDConfig(ctx context.Context, disks []any) error {
-	return t.Store.SaveRAID(ctx, t.op.ID, t.claim, map[string]any{
-		"logical_disks": disks, "last_updated": time.Now().UTC().Format(lastUpdated),
-	})
+	config := map[string]any{"logical_disks": disks, "last_updated": time.Now().UTC().Format(lastUpdated)}
+	if err := t.Store.SaveRAID(ctx, t.op.ID, t.claim, config); err != nil {
+		return err
+	}
+	t.node.RAIDConfig = config // the next step gives it to the agent
+	return nil
 }

@@ -69,3 +69,15 @@ func TestAFolderThatIsNotThereIsAnError(t *testing.T) {
 	_, err := efiboot.Set(filepath.Join(t.TempDir(), "none"), esp)
 	require.ErrorIs(t, err, os.ErrNotExist)
 }
+
+func TestEachDiskOfAnArrayIsStartedInTurn(t *testing.T) {
+	folder := t.TempDir()
+	other := esp
+	other.GUID = uuid.New()
+	for range 2 { // the second time it replaces those of the first
+		_, err := efiboot.Set(folder, esp, other)
+		require.NoError(t, err)
+		require.Equal(t, "0000"+"0100", variable(t, folder, "BootOrder"))
+	}
+	require.NotEqual(t, variable(t, folder, "Boot0000"), variable(t, folder, "Boot0001"))
+}
