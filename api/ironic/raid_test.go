@@ -117,5 +117,5 @@ func TestSoftwareRAIDIsCheckedWhenItIsSet(t *testing.T) {
 	}
 	b.Post("/v1/nodes", map[string]any{"driver": "redfish", "name": "n2", "driver_info": map[string]any{"redfish_address": "https://bmc2.example.org"}}).Is(201)
 	hinted := b.Put("/v1/nodes/n2/states/raid", put(with(root, map[string]any{"physical_disks": hints}))).Fails(400)
-	require.Contains(t, hinted, "physical_disks: hints are not supported by the raid interface redfish")
+	require.Contains(t, hinted, "physical_disks: hints are not supported by BMCs")
 }
