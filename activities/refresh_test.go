@@ -30,6 +30,7 @@ type racks struct {
 	silence      map[int64]node.BMCSilence // by node; NextAt is when it is asked next
 	isSilent     map[string]bool           // nodes whose BMC gives no answer
 	reads        map[string]int            // by node
+	opened       []*node.Operation
 }
 
 func (r *racks) BMCSilent(_ context.Context, id int64, s node.BMCSilence, pause time.Duration) error {
@@ -94,6 +95,18 @@ func (r *racks) RecordPower(_ context.Context, p node.PowerSeen) (bool, error) {
 	defer r.mu.Unlock()
 	r.writes = append(r.writes, p)
 	return true, nil
+}
+
+func (r *racks) Request(_ context.Context, ident string, decide func(*node.Node) (*node.Request, error)) (*node.Operation, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	n := r.nodes[slices.IndexFunc(r.nodes, func(n node.Node) bool { return n.UUID == ident })]
+	req, err := decide(&n)
+	if err != nil || req == nil {
+		return nil, err
+	}
+	r.opened = append(r.opened, req.Open)
+	return req.Open, nil
 }
 
 func (r *racks) RecordPowerReadAgain(_ context.Context, readings []node.PowerReadAgain) error {
@@ -314,4 +327,41 @@ func TestASilentBMCIsAskedBesideTheOthers(t *testing.T) {
 	require.Equal(t, node.PowerOn, r.writes[5].State)
 	require.NotContains(t, r.silence, r.nodes[1].ID)
 	require.Equal(t, reads+3, r.reads[id], "what it says is believed after three answers")
+}
+
+func TestAServerThatSomebodySwitchedIsSwitchedBackWhereThatIsSet(t *testing.T) {
+	t.Parallel()
+	yesterday := time.Now().Add(-24 * time.Hour)
+	for name, c := range map[string]struct {
+		change   func(*node.Node)
+		set      bool
+		recorded node.PowerState
+		target   node.PowerState // of the operation; "" = none, and the state is recorded
+	}{
+		"it is not set":              {func(*node.Node) {}, false, node.PowerOff, ""},
+		"it was off":                 {func(*node.Node) {}, true, node.PowerOff, node.PowerOff},
+		"it was on, as now":          {func(*node.Node) {}, true, node.PowerOn, ""},
+		"nothing was recorded":       {func(n *node.Node) { n.PowerReadAt = nil }, true, "", ""},
+		"it may not be switched off": {func(n *node.Node) { n.DisablePowerOff = true }, true, node.PowerOff, ""},
+		"it could not be read":       {func(n *node.Node) { n.Fault = node.FaultPower }, true, node.PowerOff, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := rackOf(1) // it is on
+			n := &r.nodes[0]
+			n.ProvisionState, n.PowerState, n.PowerReadAt = node.Active, c.recorded, &yesterday
+			c.change(n)
+			refresh := r.refresh("c1")
+			refresh.Restores = c.set
+			require.NoError(t, refresh.All(t.Context()))
+			if c.target == "" {
+				require.Empty(t, r.opened)
+				return
+			}
+			require.Empty(t, r.writes)
+			require.Len(t, r.opened, 1)
+			require.Equal(t, node.KindPower, r.opened[0].Kind)
+			require.Equal(t, c.target, r.opened[0].PowerTarget)
+			require.Equal(t, "power.off", r.opened[0].Steps[0].Name())
+		})
+	}
 }

@@ -30,6 +30,8 @@ type PowerStore interface {
 	PowerDue(ctx context.Context, hostname string, drivers []string, after int64, limit int) ([]node.Node, error)
 	SecretStore
 	RecordPower(ctx context.Context, p node.PowerSeen) (bool, error)
+	// Request opens an operation that decide returns, with the node under its row's lock.
+	Request(ctx context.Context, ident string, decide func(*node.Node) (*node.Request, error)) (*node.Operation, error)
 	// RecordPowerReadAgain writes when states that have not changed were read; each node once.
 	RecordPowerReadAgain(ctx context.Context, readings []node.PowerReadAgain) error
 	SilenceStore
@@ -47,6 +49,7 @@ type PowerRefresh struct {
 	Self     coverage.Conductor // Hostname, Group, Interfaces
 	Interval time.Duration      // between two refreshes
 	Request  time.Duration      // one request to a BMC, where its driver does not learn how long that takes
+	Restores bool               // whether a server that was switched by somebody else is switched back
 	Reach    *Reach             // which BMCs answer this conductor; nil = nobody notes it
 	Log      *zap.Logger
 
@@ -112,6 +115,10 @@ func (r *PowerRefresh) one(ctx context.Context, n *node.Node, sealed node.Secret
 	case err == nil && known(n, state):
 		r.readAgain(n.ID, state)
 		return nil
+	case err == nil:
+		if restored, err := r.restore(ctx, n, state); restored || err != nil {
+			return ignoreEnd(ctx, err)
+		}
 	}
 	wrote, err := r.Store.RecordPower(ctx, seen)
 	if err != nil && ctx.Err() == nil && !fault.Is(err, fault.NotFound) {
@@ -121,6 +128,14 @@ func (r *PowerRefresh) one(ctx context.Context, n *node.Node, sealed node.Secret
 		r.Log.Info("the power state has changed", zap.String("node", n.UUID), zap.String("was", string(n.PowerState)), zap.String("is", string(state)), zap.String("failure", seen.Failure))
 	}
 	return nil
+}
+
+// ignoreEnd returns err, unless the refresh has ended.
+func ignoreEnd(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
 }
 
 // known reports whether the state is recorded, and the reading ends no fault.

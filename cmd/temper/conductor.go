@@ -124,7 +124,7 @@ func runConductor(ctx context.Context, p *process, r *config.Conductor) error {
 		StopGrace: workTime(r.ShutdownGrace), Log: p.log, Started: func() { p.ready("", healthOf(dependenciesOf(db, c, r.Temporal))) },
 		Self: self, Health: health, Consoles: consoles,
 		Power: &conductor.PowerRefresh{
-			Store: db, Drivers: hardware, Self: self, Interval: r.SyncPower, Request: r.BMCRequest, Reach: reach, Log: p.log.Named("power"),
+			Store: db, Drivers: hardware, Self: self, Interval: r.SyncPower, Restores: r.RestorePower, Request: r.BMCRequest, Reach: reach, Log: p.log.Named("power"),
 		},
 		Steps: &conductor.Steps{
 			Store: conductor.CountLostClaims(db, observer.Lost), Drivers: hardware, Settings: settings, Log: p.log, Observe: observer, Reach: reach,

@@ -60,6 +60,7 @@ type Conductor struct {
 	Group          string        `key:"conductor_group" help:"conductor group whose nodes it serves; empty is the default group"`
 	Drivers        []string      `key:"enabled_drivers" default:"redfish,idrac,ipmi,fake-hardware" help:"hardware types it serves"`
 	SyncPower      time.Duration `key:"sync_power_state_interval" default:"60s" help:"pause between two readings of the power state of each node that no operation holds; 0 is none"`
+	RestorePower   bool          `key:"force_power_state_during_sync" default:"false" help:"whether a server that was switched on or off by somebody else is switched back; false is that the state which was read is recorded"`
 	HealthInterval time.Duration `key:"health_interval" default:"5m" help:"pause between two readings of the health and the sensors of each node that no operation holds; 0 is none"`
 	SensorMetrics  string        `key:"sensor_metrics" default:"fleet" help:"series of health and sensors in /metrics: fleet is those of all nodes of this conductor together, nodes adds up to 13 series for each node"`
 	BMCEvents      bool          `key:"bmc_events" default:"true" help:"whether steps that wait for a power state, a virtual medium or the beginning of a boot follow the events of BMCs that stream them, to look at once"`
