@@ -88,7 +88,7 @@ func TestSushyReadsAndDrivesAServer(t *testing.T) {
 	require.EqualValues(t, len(h.CPUs)*h.CPUs[0].Threads, got["cpus"])
 	require.Len(t, got["cpu_models"], len(h.CPUs))
 	require.EqualValues(t, []any{float64(h.Drives[0].Bytes), float64(h.Drives[1].Bytes)}, got["disks"])
-	require.Equal(t, []any{"BiosSetup", "Cd", "Hdd", "None", "Pxe"}, got["boot_targets"])
+	require.Equal(t, []any{"BiosSetup", "Cd", "Hdd", "None", "Pxe", "UefiHttp"}, got["boot_targets"])
 	require.Equal(t, []any{"ForceOff", "ForceRestart", "GracefulShutdown", "Nmi", "On"}, got["resets"])
 	require.Equal(t, h.BMCVersion, got["manager"])
 	require.Equal(t, []any{true, image}, got["media"])

@@ -96,7 +96,9 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	pc.MaxConnLifetimeJitter = 5 * time.Minute
 	pc.MaxConnIdleTime = 5 * time.Minute
 	pc.HealthCheckPeriod = 15 * time.Second
-	pc.ConnConfig.ConnectTimeout = connectTimeout
+	if pc.ConnConfig.ConnectTimeout == 0 { // the URL has no connect_timeout
+		pc.ConnConfig.ConnectTimeout = connectTimeout
+	}
 	pc.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeCacheStatement
 	pc.ConnConfig.StatementCacheCapacity = 512
 	for k, v := range map[string]string{
