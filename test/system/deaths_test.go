@@ -26,7 +26,7 @@ type mortal struct {
 
 func newMortal(t *testing.T, group string, env ...string) *mortal {
 	t.Helper()
-	m := &mortal{group: group, env: append(env, "TEMPER_BMC_REQUEST_TIMEOUT=9s", "TEMPER_BMC_REQUEST_TIMEOUT_MAX=9s"), alive: map[string]*dev.Running{}}
+	m := &mortal{group: group, env: append(env, "TEMPER_BMC_REQUEST_TIMEOUT=9s", "TEMPER_BMC_REQUEST_TIMEOUT_MAX=9s", "TEMPER_STEP_DEATH_WITHIN=30s"), alive: map[string]*dev.Running{}}
 	m.bear(t)
 	m.bear(t)
 	m.node = in(t, world(t), group)
@@ -136,7 +136,7 @@ func TestAStepThatItsConductorsDieOfIsPutOffAndHeld(t *testing.T) {
 		require.NotNil(t, st.NotBefore)
 		require.GreaterOrEqual(t, st.NotBefore.Sub(*st.Deaths[1+n].At), 3*time.Second<<(n-1))
 		if n == 3 { // which lasts for twelve seconds
-			words := fmt.Sprintf("5 conductors in a row died within 10s of taking up step deploy.prepare: %s at ", st.Deaths[0].Conductor)
+			words := fmt.Sprintf("5 conductors in a row died within 30s of taking up step deploy.prepare: %s at ", st.Deaths[0].Conductor)
 			require.Contains(t, text(st.LastError), words)
 			why := m.why()
 			require.Contains(t, why, words)
@@ -151,7 +151,7 @@ func TestAStepThatItsConductorsDieOfIsPutOffAndHeld(t *testing.T) {
 	m.holds(id, "prepare")
 	now := m.now()
 	require.Equal(t, "deploy hold", now.State, "although it was not asked to hold")
-	require.Contains(t, text(now.LastError), "6 conductors in a row died within 10s of taking up step deploy.prepare: ")
+	require.Contains(t, text(now.LastError), "6 conductors in a row died within 30s of taking up step deploy.prepare: ")
 	require.Contains(t, m.why(), "Step deploy.prepare failed: 6 conductors in a row died")
 	o, err := m.operation(id)
 	require.NoError(t, err)
@@ -172,7 +172,7 @@ func TestConductorsThatDieAtOneStepAfterTheOtherPutNothingOff(t *testing.T) {
 	m.spoil(fault{Kind: "latency", Delay: "300ms", Count: often}) // so that no step is over before its conductor is killed
 	id := m.provision("active", nil)
 	seen := map[string]bool{}
-	for range 5 {
+	for range 4 { // one more than it takes to put a step off
 		m.kill(t, id, func(st step) bool {
 			fresh := !seen[st.Step]
 			seen[st.Step] = true
