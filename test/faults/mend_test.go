@@ -53,10 +53,10 @@ func (n *node) mend(values map[string]string) {
 	n.t.Helper()
 	var log []string
 	for range rounds {
+		now, err := n.l.Show(n.t.Context(), n.uuid) // before why, whose words may be of an operation that ends meanwhile
+		require.NoError(n.t, err)
 		w, text := n.why()
 		log = append(log, text)
-		now, err := n.l.Show(n.t.Context(), n.uuid)
-		require.NoError(n.t, err)
 		if now.State == "active" {
 			require.Nil(n.t, w.Cause, text)
 			for _, c := range suggested(text) {
