@@ -8,8 +8,8 @@ import (
 // Software is the controller of logical disks that the ramdisk agent makes of whole disks.
 const Software = "software"
 
-// softwareLevels are the RAID levels that the agent makes, and the fewest disks for each.
-var softwareLevels = map[string]int{"0": 2, "1": 2, "1+0": 3, "5": 3, "6": 4}
+// SoftwareLevels are the RAID levels that the agent makes, and the fewest disks for each.
+var SoftwareLevels = map[string]int{"0": 2, "1": 2, "1+0": 3, "5": 3, "6": 4}
 
 // SoftwareDisks reads a configuration of software RAID. Its rules are Ironic's (ironic-python-agent, hardware.py,
 // validate_configuration): the first logical disk is the root volume, and RAID 1, because the system has to start from any of its disks.
@@ -36,7 +36,7 @@ func SoftwareDisks(config map[string]any) ([]LogicalDisk, error) {
 
 // checkSoftware checks the logical disk at a place in the configuration.
 func checkSoftware(place int, d LogicalDisk) error {
-	least, known := softwareLevels[d.Level]
+	least, known := SoftwareLevels[d.Level]
 	switch {
 	case d.Controller != Software:
 		return fmt.Errorf("controller: it must be %s for the raid interface agent, which makes software RAID", Software)

@@ -27,16 +27,15 @@ const (
 // level is what a RAID level of Ironic is for mdadm and the kernel, and how many of n members have data.
 type level struct {
 	mdadm, kernel string
-	least         int
 	data          func(n int) int
 }
 
 var levels = map[string]level{
-	"0":   {"0", "raid0", 2, func(n int) int { return n }},
-	"1":   {"1", "raid1", 2, func(int) int { return 1 }},
-	"1+0": {"10", "raid10", 3, func(n int) int { return n / 2 }},
-	"5":   {"5", "raid5", 3, func(n int) int { return n - 1 }},
-	"6":   {"6", "raid6", 4, func(n int) int { return n - 2 }},
+	"0":   {"0", "raid0", func(n int) int { return n }},
+	"1":   {"1", "raid1", func(int) int { return 1 }},
+	"1+0": {"10", "raid10", func(n int) int { return n / 2 }},
+	"5":   {"5", "raid5", func(n int) int { return n - 1 }},
+	"6":   {"6", "raid6", func(n int) int { return n - 2 }},
 }
 
 // planned is a logical disk and the disks that it gets.
@@ -70,8 +69,8 @@ func plan(wanted []node.LogicalDisk, disks []rootdevice.Disk) ([]planned, error)
 			}
 			p.disks = append(p.disks, d)
 		}
-		if len(p.disks) < p.least {
-			return nil, fmt.Errorf("logical_disks/%d: RAID %s needs %d disks or more, and there are %d", i, w.Level, p.least, len(p.disks))
+		if least := node.SoftwareLevels[w.Level]; len(p.disks) < least {
+			return nil, fmt.Errorf("logical_disks/%d: RAID %s needs %d disks or more, and there are %d", i, w.Level, least, len(p.disks))
 		}
 		if w.GiB > 0 {
 			data := int64(p.data(len(p.disks)))
