@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	"github.com/gin-gonic/gin"
+
+	"go.temper.dev/temper/internal/jsonvalue"
 )
 
 // Link is one of the links of a resource.
@@ -37,6 +39,31 @@ func Links(base, path string) []Link {
 		{Href: base + "/v1/" + path, Rel: "self"},
 		{Href: base + "/" + path, Rel: "bookmark"},
 	}
+}
+
+// LinkBase is what stands before every link of an answer, as text in JSON.
+type LinkBase string
+
+// NewLinkBase returns the LinkBase of PublicURL.
+func NewLinkBase(c *gin.Context) LinkBase {
+	quoted := jsonvalue.AppendString(nil, PublicURL(c))
+	return LinkBase(quoted[1 : len(quoted)-1])
+}
+
+// Append appends what Links returns for the path of these parts, as JSON. The parts need no escapes.
+func (l LinkBase) Append(b []byte, parts ...string) []byte {
+	b = append(append(append(b, `[{"href":"`...), l...), "/v1"...)
+	b = appendPath(b, parts)
+	b = append(append(b, `","rel":"self"},{"href":"`...), l...)
+	b = appendPath(b, parts)
+	return append(b, `","rel":"bookmark"}]`...)
+}
+
+func appendPath(b []byte, parts []string) []byte {
+	for _, part := range parts {
+		b = append(append(b, '/'), part...)
+	}
+	return b
 }
 
 // Located sets the Location header to /v1/path.

@@ -1,9 +1,7 @@
 package format
 
 import (
-	"net/url"
 	"strconv"
-	"strings"
 
 	"github.com/gin-gonic/gin"
 
@@ -91,27 +89,18 @@ type Collection[T any] struct {
 	Show   func(*T) any
 }
 
-// Body is the answer with one page of the list. A page that is full has the address
-// of the next one, which repeats every filter: a client that follows it verbatim
-// stays in its own list. (Ironic's leaves the filters out.) Without a next page
-// Ironic's answers have no "next", ours have null.
+// Body is the answer with one page of the list. A page that is full has the address of the next one.
 func (l Collection[T]) Body(q *Query, p Page, items []T) gin.H {
-	shown := make([]any, 0, len(items))
+	shown, last := make([]any, 0, len(items)), ""
 	for i := range items {
 		shown = append(shown, l.Show(&items[i]))
 	}
+	if len(items) == p.Limit && len(items) > 0 {
+		last = l.Marker(&items[len(items)-1])
+	}
 	body := gin.H{l.Name: shown}
-	switch {
-	case len(items) == p.Limit && len(items) > 0:
-		v := url.Values{}
-		for name, vals := range q.values {
-			v[name] = vals
-		}
-		v.Set("marker", l.Marker(&items[len(items)-1]))
-		v.Set("limit", strconv.Itoa(p.Limit))
-		body["next"] = q.base + l.Path + "?" + v.Encode()
-	case strings.HasPrefix(l.Path, "/temper/"):
-		body["next"] = nil
+	if next, has := l.next(q, p, last); has {
+		body["next"] = next
 	}
 	return body
 }

@@ -10,11 +10,16 @@ import (
 
 	"go.temper.dev/temper/api/format"
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/jsonvalue"
 )
+
+// jsonType is the content type of answers, as gin's c.JSON writes it.
+const jsonType = "application/json; charset=utf-8"
 
 // Handler answers a request: a status and a body, which is written as JSON (nil = none),
 // or an error. A body that is an http.Handler writes the answer itself, status
-// included: a page, a file (http.FileServerFS).
+// included: a page, a file (http.FileServerFS). A body that is a format.Parts is sent
+// while it is made, and one that is a jsonvalue.Text as it is.
 type Handler func(*gin.Context) (int, any, error)
 
 // answer turns a handler into gin's form.
@@ -22,11 +27,17 @@ func answer(h Handler) gin.HandlerFunc {
 	return func(c *gin.Context) {
 		status, body, err := h(c)
 		self, isHandler := body.(http.Handler)
+		parts, inParts := body.(format.Parts)
+		text, isText := body.(jsonvalue.Text)
 		switch {
 		case err != nil:
 			fail(c, err)
 		case isHandler:
 			self.ServeHTTP(c.Writer, c.Request)
+		case inParts:
+			sendParts(c, status, parts)
+		case isText:
+			c.Data(status, jsonType, text)
 		case body == nil:
 			c.Status(status)
 			c.Writer.WriteHeaderNow()

@@ -25,6 +25,22 @@ func (s *Service) Find(c *gin.Context, ident string) (*node.Node, error) {
 	return s.Visible(c, ident)
 }
 
+// FindListed is Find for an answer that only shows the node, and the Fleet it is shown with.
+func (s *Service) FindListed(c *gin.Context, ident string) (*node.Listed, *Fleet, error) {
+	ident, err := s.Ident(c, ident)
+	if err != nil {
+		return nil, nil, err
+	}
+	n, all, err := s.Store.NodeAndConductors(c.Request.Context(), ident)
+	if err == nil && !httpd.View(c, access.NodeGet).Shows(n.Owners()) {
+		err = node.NotFound(ident)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	return n, s.fleetOf(all), nil
+}
+
 // FindForAgent is Find for what an agent sends about the node it runs on. No rule is about agents: they show tokens.
 func (s *Service) FindForAgent(c *gin.Context, ident string) (*node.Node, error) {
 	if node.IsUUID(ident) {

@@ -40,7 +40,11 @@ func (s *Service) Fleet(ctx context.Context) (*Fleet, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Fleet{All: all, now: s.Now(), settings: s.Settings, rings: map[string][]string{}}, nil
+	return s.fleetOf(all), nil
+}
+
+func (s *Service) fleetOf(all []coverage.Conductor) *Fleet {
+	return &Fleet{All: all, now: s.Now(), settings: s.Settings, rings: map[string][]string{}}
 }
 
 // alive reports whether the conductor of that name is alive.
@@ -68,11 +72,12 @@ func (f *Fleet) Serving(group, driver string) []coverage.Conductor {
 
 // Covering returns the names of the conductors that cover the node, sorted.
 func (f *Fleet) Covering(n *node.Node) []string {
-	key := n.ConductorGroup + "\x00" + n.Driver
+	var room [256]byte
+	key := append(append(append(room[:0], n.ConductorGroup...), 0), n.Driver...)
 	for _, i := range node.Interfaces {
-		key += "\x00" + n.Interfaces[i]
+		key = append(append(key, 0), n.Interfaces[i]...)
 	}
-	if hosts, ok := f.rings[key]; ok {
+	if hosts, ok := f.rings[string(key)]; ok {
 		return hosts
 	}
 	hosts := []string{}
@@ -81,7 +86,7 @@ func (f *Fleet) Covering(n *node.Node) []string {
 			hosts = append(hosts, c.Hostname)
 		}
 	}
-	f.rings[key] = hosts
+	f.rings[string(key)] = hosts
 	return hosts
 }
 

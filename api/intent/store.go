@@ -2,6 +2,7 @@ package intent
 
 import (
 	"context"
+	"iter"
 	"time"
 
 	"go.temper.dev/temper/internal/audit"
@@ -79,6 +80,8 @@ type NodeStore interface {
 	// Node gives a node with its open operation and its agent.
 	Node(ctx context.Context, ident string) (*node.Node, error)
 	Nodes(ctx context.Context, f node.Filter, p node.Page) ([]node.Node, error)
+	NodeAndConductors(ctx context.Context, ident string) (*node.Listed, []coverage.Conductor, error)
+	EachNode(ctx context.Context, f node.Filter, p node.Page) iter.Seq2[*node.Listed, error]
 	// NodesByUUID gives the nodes of these uuids that exist, with their open operations and agents.
 	NodesByUUID(ctx context.Context, uuids []string) ([]node.Node, error)
 	OwnerStore

@@ -76,9 +76,8 @@ func (s *Server) introduce(c *gin.Context, n *node.Node, macs []string) (*agent.
 // and what drivers wrote for it. A lookup needs no login. So secrets in URLs are
 // masked, and what views add about the node's operations is left out.
 func withoutLogin(n *node.Node) agent.LookupNode {
-	v := &view{Node: n, sight: everything}
 	return agent.LookupNode{
-		UUID: n.UUID, Properties: mask.Dict(n.Properties), InstanceInfo: mask.Dict(v.instanceInfo()), DriverInternalInfo: mask.Dict(n.DriverInternalInfo),
+		UUID: n.UUID, Properties: mask.Dict(n.Properties), InstanceInfo: mask.Dict(withoutImage(n.InstanceInfo)), DriverInternalInfo: mask.Dict(n.DriverInternalInfo),
 	}
 }
 

@@ -52,7 +52,8 @@ func (s *Server) createNode(c *gin.Context) (int, any, error) {
 	}
 	httpd.Logger(c).Info("node created", zap.String("node", n.UUID), zap.String("name", n.Name), zap.String("driver", n.Driver))
 	format.Located(c, "nodes/"+n.UUID)
-	return http.StatusCreated, s.render(c, s.viewOf(c, n, fl), nodeAttributes.UpTo(format.Minor(c)), true), nil
+	body, err := s.render(c, s.viewOf(c, n, fl), nodeAttributes.UpTo(format.Minor(c)), true)
+	return http.StatusCreated, body, err
 }
 
 // newNode is the node that a POST describes.

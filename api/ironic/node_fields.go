@@ -44,11 +44,13 @@ var nodeAttributes = withInterfaces(format.Attributes[view, node.Node]{
 	{Name: "console_enabled", Since: 1, Value: func(v *view) any { return v.ConsoleEnabled }},
 	{Name: "driver", Since: 1, Value: func(v *view) any { return v.Driver }, Set: setDriver, Create: true, Patch: true},
 	{
-		Name: "driver_info", Since: 1, Value: func(v *view) any { return redactedDict(v.driverInfo, noDriverInfo, format.Dict(v.DriverInfo)) }, Nosort: true,
+		Name: "driver_info", Since: 1, Value: func(v *view) any {
+			return redactedDict(v.driverInfo, noDriverInfo, v.dict(v.DriverInfo, func(d *node.Documents) []byte { return d.DriverInfo }))
+		}, Nosort: true,
 		Set: nodeSet.Dict("driver_info", func(n *node.Node) *map[string]any { return &n.DriverInfo }), Create: true, Patch: true,
 	},
 	{
-		Name: "extra", Since: 1, Value: func(v *view) any { return format.Dict(v.Extra) }, Nosort: true,
+		Name: "extra", Since: 1, Value: func(v *view) any { return v.dict(v.Extra, func(d *node.Documents) []byte { return d.Extra }) }, Nosort: true,
 		Set: nodeSet.Dict("extra", func(n *node.Node) *map[string]any { return &n.Extra }), Create: true, Patch: true,
 	},
 	{
@@ -67,7 +69,7 @@ var nodeAttributes = withInterfaces(format.Attributes[view, node.Node]{
 	{Name: "maintenance_reason", Since: 1, Value: func(v *view) any { return format.OrNull(v.ShownReason()) }},
 	{Name: "power_state", Since: 1, Value: func(v *view) any { return format.OrNull(string(v.PowerState)) }},
 	{
-		Name: "properties", Since: 1, Value: func(v *view) any { return format.Dict(v.Properties) }, Nosort: true,
+		Name: "properties", Since: 1, Value: func(v *view) any { return v.dict(v.Properties, func(d *node.Documents) []byte { return d.Properties }) }, Nosort: true,
 		Set: setProperties, Create: true, Patch: true,
 	},
 	{Name: "provision_state", Since: 1, Value: func(v *view) any { return shownState(v.ProvisionState, v.minor) }},
@@ -83,8 +85,10 @@ var nodeAttributes = withInterfaces(format.Attributes[view, node.Node]{
 	{Name: "inspection_finished_at", Since: 6, Value: func(v *view) any { return format.Timestamp(v.InspectionFinishedAt) }},
 	{Name: "inspection_started_at", Since: 6, Value: func(v *view) any { return format.Timestamp(v.InspectionStartedAt) }},
 	{Name: "clean_step", Since: 7, Value: func(v *view) any { return v.step(cleaningStates) }, Nosort: true},
-	{Name: "raid_config", Since: 12, Value: func(v *view) any { return format.Dict(v.RAIDConfig) }, Nosort: true},
-	{Name: "target_raid_config", Since: 12, Value: func(v *view) any { return format.Dict(v.TargetRAIDConfig) }, Nosort: true},
+	{Name: "raid_config", Since: 12, Value: func(v *view) any { return v.dict(v.RAIDConfig, func(d *node.Documents) []byte { return d.RAIDConfig }) }, Nosort: true},
+	{Name: "target_raid_config", Since: 12, Value: func(v *view) any {
+		return v.dict(v.TargetRAIDConfig, func(d *node.Documents) []byte { return d.TargetRAIDConfig })
+	}, Nosort: true},
 	{
 		Name: "resource_class", Since: 21, Value: func(v *view) any { return format.OrNull(v.ResourceClass) },
 		Set: nodeSet.Text("resource_class", 80, func(n *node.Node) *string { return &n.ResourceClass }), Create: true, Patch: true,
@@ -131,7 +135,9 @@ var nodeAttributes = withInterfaces(format.Attributes[view, node.Node]{
 		Set: nodeSet.Text("lessee", 255, func(n *node.Node) *string { return &n.Lessee }), Create: true, Patch: true,
 	},
 	{
-		Name: "network_data", Since: 66, Value: func(v *view) any { return format.Dict(v.NetworkData) }, Nosort: true,
+		Name: "network_data", Since: 66, Value: func(v *view) any {
+			return v.dict(v.NetworkData, func(d *node.Documents) []byte { return d.NetworkData })
+		}, Nosort: true,
 		Set: setNetworkData, Create: true, Patch: true,
 	},
 	{Name: "boot_mode", Since: 75, Value: func(v *view) any { return format.OrNull(v.BootMode) }},

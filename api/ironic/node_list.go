@@ -1,6 +1,7 @@
 package ironic
 
 import (
+	"iter"
 	"net/http"
 	"slices"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"go.temper.dev/temper/api/intent"
 	"go.temper.dev/temper/internal/access"
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/jsonvalue"
 	"go.temper.dev/temper/internal/node"
 )
 
@@ -164,29 +166,22 @@ func (s *Server) nodeCollection(c *gin.Context, q *format.Query, chassis, path s
 	if err != nil {
 		return 0, nil, err
 	}
-	var nodes []node.Node
+	nodes := s.Store.EachNode(ctx, f, p.Of(httpd.View(c, access.NodeGet)))
 	if conductor != nil {
-		nodes, err = s.ownedBy(c, fl, *conductor, f, p)
-	} else {
-		nodes, err = s.Store.Nodes(ctx, f, p.Of(httpd.View(c, access.NodeGet)))
+		nodes = s.ownedBy(c, fl, *conductor, f, p)
 	}
-	if err != nil {
-		return 0, nil, err
-	}
-	body := format.Collection[node.Node]{
-		Name: "nodes", Path: "/v1/" + path, Marker: func(n *node.Node) string { return n.UUID },
-		Show: func(n *node.Node) any { return s.render(c, s.viewOf(c, n, fl), attrs, whole) },
-	}.Body(q, p, nodes)
 	if f.InstanceUUID != nil { // at most one node has it
-		delete(body, "next")
+		p.Limit = 0
 	}
-	return http.StatusOK, body, nil
+	shown := s.nodesShown(c, fl, attrs, whole)
+	return http.StatusOK, format.Collection[node.Listed]{
+		Name: "nodes", Path: "/v1/" + path, Marker: func(n *node.Listed) string { return n.UUID }, Show: func(n *node.Listed) any { return shown(n) },
+	}.Parts(q, p, nodes), nil
 }
 
 // ownedBy pages through the nodes that a conductor may own until a page of those
 // that it does is full. Ironic filters after the page was cut, and so loses some.
-func (s *Server) ownedBy(c *gin.Context, fl *intent.Fleet, conductor string, f node.Filter, p format.Page) ([]node.Node, error) {
-	var out []node.Node
+func (s *Server) ownedBy(c *gin.Context, fl *intent.Fleet, conductor string, f node.Filter, p format.Page) iter.Seq2[*node.Listed, error] {
 	at := p.Of(httpd.View(c, access.NodeGet))
 	at.Limit = s.MaxLimit
 	f.Conductor = &conductor
@@ -195,23 +190,26 @@ func (s *Server) ownedBy(c *gin.Context, fl *intent.Fleet, conductor string, f n
 			f.Working = append(f.Working, k.Hostname)
 		}
 	}
-	for {
-		nodes, err := s.Store.Nodes(c.Request.Context(), f, at)
-		if err != nil {
-			return nil, err
-		}
-		for i := range nodes {
-			if fl.Owner(&nodes[i]) != conductor {
-				continue
+	return func(yield func(*node.Listed, error) bool) {
+		for left := p.Limit; ; {
+			read := 0
+			for n, err := range s.Store.EachNode(c.Request.Context(), f, at) {
+				if err != nil {
+					yield(nil, err)
+					return
+				}
+				read, at.Marker = read+1, n.UUID
+				if fl.Owner(&n.Node) != conductor {
+					continue
+				}
+				if left--; !yield(n, nil) || left == 0 {
+					return
+				}
 			}
-			if out = append(out, nodes[i]); len(out) == p.Limit {
-				return out, nil
+			if read < at.Limit {
+				return
 			}
 		}
-		if len(nodes) < at.Limit {
-			return out, nil
-		}
-		at.Marker = nodes[len(nodes)-1].UUID
 	}
 }
 
@@ -227,10 +225,10 @@ func (s *Server) getNode(c *gin.Context) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	n, err := s.Find(c, c.Param("node"))
+	n, fl, err := s.FindListed(c, c.Param("node"))
 	if err != nil {
 		return 0, nil, err
 	}
-	body, err := s.nodeBody(c, n, attrs, names == nil)
-	return http.StatusOK, body, err
+	body, err := s.nodesShown(c, fl, attrs, names == nil)(n).AppendJSON(nil)
+	return http.StatusOK, jsonvalue.Text(body), err
 }

@@ -80,7 +80,8 @@ func (s *Server) patchNode(c *gin.Context) (int, any, error) {
 	if p.touches("maintenance") || slices.ContainsFunc(p.roots, admission.Moves) {
 		s.TellPaused(c, n.Operation)
 	}
-	return http.StatusOK, s.render(c, s.viewOf(c, n, p.fleet), nodeAttributes.UpTo(p.minor), true), nil
+	body, err := s.render(c, s.viewOf(c, n, p.fleet), nodeAttributes.UpTo(p.minor), true)
+	return http.StatusOK, body, err
 }
 
 // claim carries out the patch when it is the request's turn.

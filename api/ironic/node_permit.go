@@ -107,7 +107,7 @@ func redacted(may bool, words string, value any) any {
 }
 
 // redactedDict is redacted for a dictionary.
-func redactedDict(may bool, words string, value map[string]any) map[string]any {
+func redactedDict(may bool, words string, value any) any {
 	if may {
 		return value
 	}

@@ -1,6 +1,8 @@
 package ironic
 
 import (
+	"bytes"
+	"maps"
 	"slices"
 	"strconv"
 
@@ -8,18 +10,10 @@ import (
 
 	"go.temper.dev/temper/api/format"
 	"go.temper.dev/temper/api/intent"
+	"go.temper.dev/temper/internal/jsonvalue"
 	"go.temper.dev/temper/internal/mask"
 	"go.temper.dev/temper/internal/node"
 )
-
-// nodeBody shows one node.
-func (s *Server) nodeBody(c *gin.Context, n *node.Node, attrs []*nodeAttribute, whole bool) (any, error) {
-	fl, err := s.Fleet(c.Request.Context())
-	if err != nil {
-		return nil, err
-	}
-	return s.render(c, s.viewOf(c, n, fl), attrs, whole), nil
-}
 
 func (s *Server) viewOf(c *gin.Context, n *node.Node, fl *intent.Fleet) *view {
 	v := &view{Node: n, minor: format.Minor(c), fleet: fl, sight: sightOf(c, n)}
@@ -29,6 +23,16 @@ func (s *Server) viewOf(c *gin.Context, n *node.Node, fl *intent.Fleet) *view {
 	return v
 }
 
+// nodesShown returns what shows each node of a list.
+func (s *Server) nodesShown(c *gin.Context, fl *intent.Fleet, attrs []*nodeAttribute, whole bool) func(*node.Listed) shownNode {
+	links := format.NewLinkBase(c)
+	return func(n *node.Listed) shownNode {
+		v := s.viewOf(c, &n.Node, fl)
+		v.documents = &n.Documents
+		return shownNode{v, attrs, links, whole}
+	}
+}
+
 // view is a node as one request sees it: the row, and what is derived from the
 // conductors and the open operation.
 type view struct {
@@ -36,7 +40,16 @@ type view struct {
 	minor       int
 	fleet       *intent.Fleet
 	workflowURL string
+	documents   *node.Documents // of a node of a list; nil = the node's own
 	sight
+}
+
+// dict is one of the node's JSON objects: of a node of a list its text, which of chooses, and otherwise the map.
+func (v *view) dict(own map[string]any, of func(*node.Documents) []byte) any {
+	if v.documents == nil {
+		return format.Dict(own)
+	}
+	return jsonvalue.Text(of(v.documents))
 }
 
 // owner is the conductor that the ring maps the node to; "" = none covers it.
@@ -79,30 +92,45 @@ func shownStep(s node.Step) map[string]any {
 // internalInfo is driver_internal_info: what drivers noted down, what is known
 // of the agent, and the story of the open operation for stock clients. Agent
 // tokens are in no dictionary and so never here.
-func (v *view) internalInfo() map[string]any {
-	out := make(map[string]any, len(v.DriverInternalInfo)+8)
-	for k, val := range v.DriverInternalInfo {
-		out[k] = val
+func (v *view) internalInfo() any {
+	added := make(map[string]any, len(v.DriverInternalInfo)+8)
+	if v.documents == nil {
+		maps.Copy(added, v.DriverInternalInfo)
 	}
 	if v.PowerReadAt != nil {
-		out["temper_power_read_at"] = format.Timestamp(v.PowerReadAt)
+		added["temper_power_read_at"] = format.Timestamp(v.PowerReadAt)
 	}
 	if len(v.Owed) > 0 { // what could not be undone yet
-		out["temper_owed"] = v.Owed
+		added["temper_owed"] = v.Owed
 		if v.OwedError != "" {
-			out["temper_owed_error"] = v.OwedError
+			added["temper_owed_error"] = v.OwedError
 		}
 	}
 	if a := v.Agent; a != nil && a.URL != "" {
-		out["agent_url"] = a.URL
-		out["agent_version"] = format.OrNull(a.Version)
-		out["agent_last_heartbeat"] = format.Timestamp(a.LastHeartbeatAt)
+		added["agent_url"] = a.URL
+		added["agent_version"] = format.OrNull(a.Version)
+		added["agent_last_heartbeat"] = format.Timestamp(a.LastHeartbeatAt)
 	}
 	if v.Operation != nil {
-		out["temper"] = v.story()
-		v.addSteps(out)
+		added["temper"] = v.story()
+		v.addSteps(added)
 	}
-	return out
+	if v.documents == nil {
+		return added
+	}
+	return joined{v.documents.DriverInternalInfo, added}
+}
+
+// joined is an object and what is added to it.
+type joined struct {
+	object []byte
+	added  map[string]any
+}
+
+// AppendJSON makes joined a jsonvalue.Appender.
+func (j joined) AppendJSON(b []byte) ([]byte, error) {
+	text, err := jsonvalue.With(j.object, j.added)
+	return append(b, text...), err
 }
 
 // story says what the node waits for, to whoever looks with a stock client.
@@ -147,10 +175,24 @@ func (v *view) addSteps(out map[string]any) {
 	out[kind+"_steps"], out[kind+"_step_index"] = steps, index
 }
 
+// hiddenInstanceInfo may hold a way to the image, as Ironic sees it.
+var hiddenInstanceInfo = []string{"configdrive", "image_url"}
+
 // instanceInfo hides what may hold a way to the image, as Ironic does.
-func (v *view) instanceInfo() map[string]any {
-	out := format.Dict(v.InstanceInfo)
-	for _, key := range []string{"configdrive", "image_url"} {
+func (v *view) instanceInfo() any {
+	if v.documents == nil {
+		return withoutImage(v.InstanceInfo)
+	}
+	text := v.documents.InstanceInfo
+	if slices.ContainsFunc(hiddenInstanceInfo, func(key string) bool { return bytes.Contains(text, []byte(key)) }) {
+		return textWithoutImage(text)
+	}
+	return jsonvalue.Text(text)
+}
+
+func withoutImage(info map[string]any) map[string]any {
+	out := format.Dict(info)
+	for _, key := range hiddenInstanceInfo {
 		if out[key] != nil && out[key] != "" && out[key] != mask.Masked {
 			out = format.Copied(out)
 			out[key] = mask.Masked
@@ -159,15 +201,27 @@ func (v *view) instanceInfo() map[string]any {
 	return out
 }
 
+// textWithoutImage is an instance_info that nobody has decoded.
+type textWithoutImage []byte
+
+// AppendJSON makes textWithoutImage a jsonvalue.Appender.
+func (t textWithoutImage) AppendJSON(b []byte) ([]byte, error) {
+	var info map[string]any
+	if err := jsonvalue.Unmarshal(t, &info); err != nil {
+		return nil, err
+	}
+	return jsonvalue.Append(b, withoutImage(info))
+}
+
 // shownState is a provision state as older versions know it.
 func shownState(s node.State, minor int) any {
 	switch {
 	case s == node.Available && minor < 2:
 		return nil
 	case s == node.InspectWait && minor < 39:
-		return node.Inspecting
+		return string(node.Inspecting)
 	}
-	return s
+	return string(s)
 }
 
 // shownHealth is the health of a node in Redfish's words, as Ironic shows it; null = its BMC does not say.
@@ -184,20 +238,40 @@ func shownHealth(s node.HealthStatus) any {
 }
 
 // render shows the attributes of a node, with its links.
-func (s *Server) render(c *gin.Context, v *view, attrs []*nodeAttribute, whole bool) map[string]any {
-	out := format.Show(v, attrs)
-	base, self := format.PublicURL(c), "nodes/"+v.UUID
-	out["links"] = format.Links(base, self)
-	if !whole {
-		return out
+func (s *Server) render(c *gin.Context, v *view, attrs []*nodeAttribute, whole bool) (jsonvalue.Text, error) {
+	return shownNode{v, attrs, format.NewLinkBase(c), whole}.AppendJSON(nil)
+}
+
+// shownNode is a node with the attributes and links that an answer shows.
+type shownNode struct {
+	*view
+	attrs []*nodeAttribute
+	links format.LinkBase
+	whole bool // with the links to what belongs to the node
+}
+
+// subresources are what a whole node links to, by the first version that has it.
+var subresources = []struct {
+	name  string
+	since int
+}{{"ports", 1}, {"states", 14}, {"portgroups", 24}, {"volume", 32}}
+
+// AppendJSON makes shownNode a jsonvalue.Appender.
+func (n shownNode) AppendJSON(b []byte) (_ []byte, err error) {
+	b = append(b, '{')
+	for _, a := range n.attrs {
+		b = append(append(append(b, '"'), a.Name...), `":`...)
+		if b, err = jsonvalue.Append(b, a.Value(n.view)); err != nil {
+			return nil, err
+		}
+		b = append(b, ',')
 	}
-	for _, sub := range []struct {
-		name  string
-		since int
-	}{{"ports", 1}, {"states", 14}, {"portgroups", 24}, {"volume", 32}} {
-		if v.minor >= sub.since {
-			out[sub.name] = format.Links(base, self+"/"+sub.name)
+	b = n.links.Append(append(b, `"links":`...), "nodes", n.UUID)
+	for _, sub := range subresources {
+		if n.whole && n.minor >= sub.since {
+			b = append(jsonvalue.AppendString(append(b, ','), sub.name), ':')
+			b = n.links.Append(b, "nodes", n.UUID, sub.name)
 		}
 	}
-	return out
+	return append(b, '}'), nil
 }

@@ -17,7 +17,9 @@ var conductorTable = newTable(
 	text("hostname", func(c *coverage.Conductor) *string { return &c.Hostname }),
 	number("incarnation", func(c *coverage.Conductor) *int64 { return &c.Incarnation }),
 	text("conductor_group", func(c *coverage.Conductor) *string { return &c.Group }),
-	other("interfaces", func(c *coverage.Conductor) *map[string]map[string][]string { return &c.Interfaces }, nil),
+	column[coverage.Conductor]{name: "interfaces", into: func(c *coverage.Conductor) any {
+		return decodedInto[map[string]map[string][]string]{conductorInterfaces, &c.Interfaces}
+	}},
 	instant("started_at", func(c *coverage.Conductor) *time.Time { return &c.StartedAt }),
 	instant("heartbeat_at", func(c *coverage.Conductor) *time.Time { return &c.HeartbeatAt }),
 	instant("polled_at", func(c *coverage.Conductor) *time.Time { return &c.PolledAt }),
@@ -44,6 +46,9 @@ const (
 	conductorsSQL = selectConductors + ` ORDER BY c.hostname LIMIT 10000`
 	conductorSQL  = selectConductors + ` WHERE c.hostname = @hostname`
 )
+
+// conductorInterfaces are interfaces of conductors, most of which have the same. Each GET of a node reads them.
+var conductorInterfaces = &decodedOnce[map[string]map[string][]string]{}
 
 // lives are the arguments of the rules that say who is alive, and whose heartbeat is overdue.
 func (s *Store) lives() args {

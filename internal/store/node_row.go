@@ -1,6 +1,7 @@
 package store
 
 import (
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -137,42 +138,86 @@ var nodeRelations = newTable(
 // nodeScan reads rows of a node: n.*, o.*, a.*, r.* of nodes, operations (all null = none is open),
 // agents and, unless it is alone, node_relations. It finds the places of the columns with the first row.
 type nodeScan struct {
-	alone bool
-	node  node.Node
-	open  operationRow
-	agent agentRow
-	more  []any
-	slots []slot
-	into  []any
+	alone  bool
+	listed *listedScan // nil = all JSON is decoded into the node
+	node   node.Node
+	open   operationRow
+	agent  agentRow
+	more   []any
+
+	into         []any
+	joined       [2]columns // of the operation and the agent
+	intoOfJoined []any      // what into has at these
 }
 
-// ScanRow makes a nodeScan a target of Scan (pgx.RowScanner).
+// columns are the columns from begin to before end; key is one that is never null in a row of their table.
+type columns struct{ begin, end, key int }
+
+// ScanRow makes a nodeScan a target of Scan (pgx.RowScanner). It leaves out the columns of an operation or agent that is not there: they are
+// half of a row.
 func (s *nodeScan) ScanRow(rows pgx.Rows) (err error) {
-	if s.slots == nil {
-		sections := []section{nodeTable, operationTable, agentTable, nodeRelations}
-		if s.alone {
-			sections = sections[:3]
-		}
-		if s.slots, err = layout(rows.FieldDescriptions(), len(s.more), sections...); err != nil {
+	if s.into == nil {
+		if err := s.place(rows); err != nil {
 			return err
 		}
-		s.into = make([]any, len(s.slots))
 	}
-	for i, at := range s.slots {
-		switch at.section {
-		case 0:
-			s.into[i] = nodeTable.into(at.column, &s.node)
-		case 1:
-			s.into[i] = operationTable.into(at.column, &s.open)
-		case 2:
-			s.into[i] = agentTable.into(at.column, &s.agent)
-		case 3:
-			s.into[i] = nodeRelations.into(at.column, &s.node)
-		default:
-			s.into[i] = s.more[at.column]
+	values := rows.RawValues()
+	for _, j := range s.joined {
+		if values[j.key] == nil {
+			clear(s.into[j.begin:j.end])
+		} else {
+			copy(s.into[j.begin:j.end], s.intoOfJoined[j.begin:j.end])
 		}
 	}
 	return rows.Scan(s.into...)
+}
+
+// place finds where the columns go.
+func (s *nodeScan) place(rows pgx.Rows) error {
+	sections := []section{nodeTable, operationTable, agentTable, nodeRelations}
+	if s.alone {
+		sections = sections[:3]
+	}
+	slots, err := layout(rows.FieldDescriptions(), len(s.more), sections...)
+	if err != nil {
+		return err
+	}
+	operationID, _ := operationTable.place("id")
+	agentNode, _ := agentTable.place("node_id")
+	s.joined = [2]columns{{begin: len(slots)}, {begin: len(slots)}}
+	for i, at := range slots {
+		s.into = append(s.into, s.target(at))
+		if at.section != 1 && at.section != 2 {
+			continue
+		}
+		j := &s.joined[at.section-1]
+		j.begin, j.end = min(j.begin, i), i+1
+		if at == (slot{1, operationID}) || at == (slot{2, agentNode}) {
+			j.key = i
+		}
+	}
+	s.intoOfJoined = slices.Clone(s.into)
+	return nil
+}
+
+// target is where a column goes.
+func (s *nodeScan) target(at slot) any {
+	switch at.section {
+	case 0:
+		if s.listed != nil {
+			if to := s.listed.target(nodeTable.name(at.column), &s.node); to != nil {
+				return to
+			}
+		}
+		return nodeTable.into(at.column, &s.node)
+	case 1:
+		return operationTable.into(at.column, &s.open)
+	case 2:
+		return agentTable.into(at.column, &s.agent)
+	case 3:
+		return nodeRelations.into(at.column, &s.node)
+	}
+	return s.more[at.column]
 }
 
 // eachNode returns a scan of rows of a node (nodeScan), which may have columns behind these.

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"errors"
+	"iter"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -116,6 +117,43 @@ func list[T any](ctx context.Context, s *Store, what, sql string, a args, scan f
 	}
 	out, err := pgx.CollectRows(rows, func(r pgx.CollectableRow) (T, error) { return scan(r) })
 	return out, c.fail(err)
+}
+
+// each runs a statement and gives its rows one by one as they arrive. They hold a connection until the loop ends. The first row has the
+// time of a call; those after it are bounded by ctx, because the caller may have to wait for somebody who takes them.
+func each[T any](ctx context.Context, s *Store, what, sql string, a args, scan func(pgx.Row) (T, error)) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		c := s.call(what)
+		ctx, cancel := context.WithCancelCause(ctx)
+		defer cancel(nil)
+		late := time.AfterFunc(c.statement+connectTimeout, func() { cancel(context.DeadlineExceeded) })
+		defer late.Stop()
+		rows, err := s.pool.Query(ctx, sql, a)
+		if err == nil {
+			defer rows.Close()
+			for rows.Next() {
+				late.Stop()
+				var row T
+				if row, err = scan(rows); err != nil {
+					break
+				}
+				if !yield(row, nil) {
+					return
+				}
+			}
+			if err == nil {
+				err = rows.Err()
+			}
+		}
+		if err == nil {
+			return
+		}
+		if errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
+			err = context.DeadlineExceeded
+		}
+		var none T
+		yield(none, c.fail(err))
+	}
 }
 
 // maybe returns a callback for a queued statement that may return no row. It sets found to whether

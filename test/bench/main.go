@@ -27,14 +27,22 @@ type options struct {
 func main() {
 	var o options
 	flag.StringVar(&o.temper, "temper", "bin/temper", "the temper binary")
-	flag.StringVar(&o.only, "only", "", "parts to run: deploy,handover,aggressive,zombie,inflight,cost,redfish,fleet,silent,power,memory,why,streams,boots,reconcile,against; empty = all")
+	flag.StringVar(&o.only, "only", "", "parts to run: deploy,handover,aggressive,zombie,inflight,cost,redfish,fleet,silent,power,memory,why,streams,boots,reconcile,lists,against; empty = all")
 	flag.IntVar(&o.rounds, "rounds", 3, "rounds of deploy and give-back")
 	flag.IntVar(&o.kills, "kills", 25, "conductors killed, and as many stopped")
 	flag.StringVar(&o.against, "against", "", "a folder with the programs temper and temporal-dev of another tree: only the comparison with it is run")
 	serve := flag.String("serve", "", "only serve the files of a folder, as the standard library does: boots compares with that")
+	rows := flag.String("plain", "", "only serve rows of the database at this address, as a plain program does: lists compares with that")
 	flag.Parse()
 	if *serve != "" {
 		if err := serveFiles(*serve); err != nil {
+			fmt.Fprintln(os.Stderr, "bench:", err)
+			os.Exit(1)
+		}
+		return
+	}
+	if *rows != "" {
+		if err := servePlain(context.Background(), *rows); err != nil {
 			fmt.Fprintln(os.Stderr, "bench:", err)
 			os.Exit(1)
 		}
@@ -71,6 +79,7 @@ func run(ctx context.Context, o options) error {
 		{"streams", benchStreams},
 		{"boots", benchBoots},
 		{"reconcile", benchReconcile},
+		{"lists", benchLists},
 		{"against", benchAgainst},
 	}
 	for _, p := range parts {
