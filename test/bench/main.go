@@ -27,12 +27,23 @@ type options struct {
 func main() {
 	var o options
 	flag.StringVar(&o.temper, "temper", "bin/temper", "the temper binary")
-	flag.StringVar(&o.only, "only", "", "parts to run: deploy,handover,aggressive,zombie,inflight,cost,redfish,fleet,silent,power,memory,why,streams,boots,reconcile,against; empty = all")
+	flag.StringVar(&o.only, "only", "", "parts to run: deploy,handover,aggressive,zombie,inflight,cost,redfish,fleet,silent,power,memory,why,streams,boots,reconcile,floor,against; empty = all")
 	flag.IntVar(&o.rounds, "rounds", 3, "rounds of deploy and give-back")
 	flag.IntVar(&o.kills, "kills", 25, "conductors killed, and as many stopped")
 	flag.StringVar(&o.against, "against", "", "a folder with the programs temper and temporal-dev of another tree: only the comparison with it is run")
 	serve := flag.String("serve", "", "only serve the files of a folder, as the standard library does: boots compares with that")
+	floorRole := flag.String("floor", "", "only be a process of the floor, which floor compares deploys with: orchestrator, conductor or api")
+	temporal := flag.String("temporal", "", "Temporal's address, for -floor")
 	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if *floorRole != "" {
+		if err := serveFloor(ctx, *floorRole, *temporal); err != nil {
+			fmt.Fprintln(os.Stderr, "bench:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	if *serve != "" {
 		if err := serveFiles(*serve); err != nil {
 			fmt.Fprintln(os.Stderr, "bench:", err)
@@ -43,8 +54,6 @@ func main() {
 	if o.against != "" {
 		o.only = "against"
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
 	if err := run(ctx, o); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
@@ -71,6 +80,7 @@ func run(ctx context.Context, o options) error {
 		{"streams", benchStreams},
 		{"boots", benchBoots},
 		{"reconcile", benchReconcile},
+		{"floor", benchFloor},
 		{"against", benchAgainst},
 	}
 	for _, p := range parts {
