@@ -48,16 +48,12 @@ func (a *Operations) Begin(ctx context.Context, operation int64) (WorkflowSettin
 	if err != nil {
 		return WorkflowSettings{}, temporalError(err)
 	}
-	n, cover, err := a.Store.Watch(ctx, operation)
-	if err != nil {
-		return WorkflowSettings{}, temporalError(err)
-	}
 	return WorkflowSettings{
 		Group: o.Group, Driver: o.Driver, HeartbeatTimeout: a.Policy.HeartbeatTimeout, ConductorTimeout: a.Policy.ConductorTimeout,
 		WaitForConductor: a.Policy.conductorWait(o), StepsTimeout: cmp.Or(a.Policy.StepsTimeout, defaultStepsTimeout),
-		Blocked: node.BlockReasonOf(n.Operation, cover) != node.NotBlocked,
+		Blocked: node.BlockReasonOf(o, o.Cover) != node.NotBlocked,
 		Hold:    o.OnFailure == node.HoldOnFailure && !o.Kind.Spec().Undoes, DecisionWait: cmp.Or(a.Policy.DecisionWait, 24*time.Hour),
-		Steps: activities.StepLines(n.Operation.Steps),
+		Steps: activities.StepLines(o.Steps),
 	}, nil
 }
 

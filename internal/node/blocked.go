@@ -11,7 +11,7 @@ import (
 type Coverage struct {
 	Covered bool          // a live conductor of its group has its driver and interfaces
 	Last    LastConductor // of Operation.Conductor; zero where there is none of that name
-	PutOff  time.Duration // for how much longer the current step is put off (Step.NotBefore); 0 = it is not
+	PutOff  time.Duration // Operation.PutOff
 }
 
 // LastConductor is what is known of the conductor that was at work last.
@@ -39,6 +39,14 @@ func BlockReasonOf(o *Operation, c Coverage) BlockReason {
 		return BlockedDeaths
 	}
 	return NotBlocked
+}
+
+// PutOff returns for how much longer the current step of o is put off (Step.NotBefore); 0 = it is not.
+func (o *Operation) PutOff(now time.Time) time.Duration {
+	if step := o.CurrentStep(); step != nil && step.NotBefore != nil {
+		return max(step.NotBefore.Sub(now), 0)
+	}
+	return 0
 }
 
 // Begun reports whether a step of o has touched hardware.

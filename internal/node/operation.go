@@ -79,6 +79,7 @@ type Operation struct {
 
 	Claim     Claim
 	ClaimedAt *time.Time
+	Cover     Coverage         // who could work on it now. Only Store.Begin reads it, without Last
 	CalledAt  *time.Time       // when the agent of this boot called first; nil = it has not. Only Store.change reads it
 	Conductor string           // at work on the present step; "" = none yet
 	Former    *FormerConductor // set for the conductor that takes the claim; nil = no conductor is known to have died with it

@@ -11,13 +11,17 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// Begin records the run of the workflow that works on the operation. The same run may call it again.
+// Begin records the run of the workflow that works on the operation, and returns who could work on it (Operation.Cover). The same run may
+// call it again.
 // Begin returns fault.Lost if the operation belongs to another workflow or run, or has ended.
 func (s *Store) Begin(ctx context.Context, id int64, workflowID, runID string) (*node.Operation, error) {
 	var o node.Operation
-	a := args{"id": id, "suffix": node.WorkflowSuffix(workflowID), "run": runID}
+	a := args{"id": id, "suffix": node.WorkflowSuffix(workflowID), "run": runID, "timeout": micros(s.conductorTimeout)}
 	found, err := s.one(ctx, "begin an operation", beginSQL, a, func(r pgx.Row) (err error) {
-		o, err = scanOperation(r)
+		var covered bool
+		var now time.Time
+		o, err = scanOperation(r, &covered, &now)
+		o.Cover = node.Coverage{Covered: covered, PutOff: o.PutOff(now)}
 		return err
 	})
 	if err != nil {

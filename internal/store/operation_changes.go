@@ -72,7 +72,7 @@ history AS (
 	  FROM o JOIN nodes n ON n.id = o.node_id WHERE n.owed_error IS NULL)
 SELECT o.* FROM o ORDER BY o.id`
 
-// beginSQL writes the event that the operation was begun, once.
+// beginSQL writes the event that the operation was begun, once. It also returns whether a conductor covers the node, and the time.
 const beginSQL = `
 WITH w AS (
 UPDATE operations o SET run_id = @run, begun_at = coalesce(o.begun_at, clock_timestamp()),
@@ -85,7 +85,7 @@ told AS (
 	INSERT INTO events (type, node_id, node_uuid, node_name, owner, lessee, operation_id, kind, data)
 	SELECT 'operation.begun', p.node_id, p.node_uuid, p.node_name, n.owner, n.lessee, p.id, p.kind, jsonb_build_object('state', w.state)
 	  FROM w JOIN operations p ON p.id = @id JOIN nodes n ON n.id = p.node_id WHERE p.begun_at IS NULL) -- p = as it was before
-SELECT w.* FROM w`
+SELECT w.*, (SELECT v.covered FROM need_coverage(n.need_id, @timeout) v), clock_timestamp() FROM w JOIN nodes n ON n.id = w.node_id`
 
 // renameWorkflowSQL gives the operation's workflow another id, as long as no workflow has begun.
 const renameWorkflowSQL = `

@@ -12,7 +12,7 @@ import (
 const notBegunSQL = `SELECT o.* FROM operations o
  WHERE o.begun_at IS NULL
    AND o.ended_at IS NULL AND o.accepted_at < clock_timestamp() - @age * interval '1 microsecond'
- ORDER BY o.accepted_at LIMIT @limit`
+ ORDER BY o.id LIMIT @limit`
 
 // NotBegun returns open operations that were accepted longer ago than olderThan and that no
 // workflow has begun, the oldest first. Their workflows have to be started: the row is the outbox.

@@ -30,9 +30,7 @@ func (s *Store) Watch(ctx context.Context, id int64) (*node.Node, node.Coverage,
 		n, err = scanNode(r, &c.Covered, &c.Last.Known, &c.Last.Alive, &c.Last.Draining, &now, &stopped)
 		c.Last.StoppedFor = time.Duration(stopped) * time.Microsecond
 		if err == nil && n.Operation != nil {
-			if step := n.Operation.CurrentStep(); step != nil && step.NotBefore != nil {
-				c.PutOff = max(step.NotBefore.Sub(now), 0)
-			}
+			c.PutOff = n.Operation.PutOff(now)
 		}
 		return err
 	})

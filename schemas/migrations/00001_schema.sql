@@ -490,12 +490,10 @@ CREATE TABLE operations (
     CONSTRAINT operations_orphaned_paused   CHECK (paused OR NOT orphaned),
     CONSTRAINT operations_temporal_open     CHECK (temporal_pause IS NULL OR ended_at IS NULL),
     CONSTRAINT operations_ended_waits_not   CHECK (ended_at IS NULL OR waiting_for = '' AND waiting_until IS NULL AND step_wait IS NULL)
-) WITH (fillfactor = 70); -- claims and steps are heap-only updates
+) WITH (fillfactor = 50); -- what changes while an operation is open is not indexed, except for the conductor: each write of it is a heap-only update
 COMMENT ON TABLE operations IS 'Pieces of work on nodes. An operation is open, and holds its node, until ended_at is set.';
 CREATE UNIQUE INDEX operations_one_open_per_node ON operations (node_id) WHERE ended_at IS NULL;
 CREATE INDEX operations_open       ON operations (id) WHERE ended_at IS NULL;
-CREATE INDEX operations_not_begun  ON operations (accepted_at) WHERE begun_at IS NULL AND ended_at IS NULL;
-CREATE INDEX operations_holding    ON operations (id) WHERE phase = 'holding' AND ended_at IS NULL;
 CREATE INDEX operations_failed     ON operations (node_id, id) INCLUDE (cause) WHERE cause IS NOT NULL;
 CREATE INDEX operations_power_failed ON operations (ended_at) WHERE kind = 'power' AND outcome = 'failed';
 CREATE INDEX operations_uncovered  ON operations (node_id) WHERE stalled = 'conductor' AND ended_at IS NULL;

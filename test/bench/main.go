@@ -27,13 +27,24 @@ type options struct {
 func main() {
 	var o options
 	flag.StringVar(&o.temper, "temper", "bin/temper", "the temper binary")
-	flag.StringVar(&o.only, "only", "", "parts to run: deploy,handover,aggressive,zombie,inflight,cost,redfish,fleet,silent,power,memory,why,streams,boots,reconcile,lists,against; empty = all")
+	flag.StringVar(&o.only, "only", "", "parts to run: deploy,handover,aggressive,zombie,inflight,cost,redfish,fleet,silent,power,memory,why,streams,boots,reconcile,lists,floor,against; empty = all")
 	flag.IntVar(&o.rounds, "rounds", 3, "rounds of deploy and give-back")
 	flag.IntVar(&o.kills, "kills", 25, "conductors killed, and as many stopped")
 	flag.StringVar(&o.against, "against", "", "a folder with the programs temper and temporal-dev of another tree: only the comparison with it is run")
 	serve := flag.String("serve", "", "only serve the files of a folder, as the standard library does: boots compares with that")
 	rows := flag.String("plain", "", "only serve rows of the database at this address, as a plain program does: lists compares with that")
+	floorRole := flag.String("floor", "", "only be a process of the floor, which floor compares deploys with: orchestrator, conductor or api")
+	temporal := flag.String("temporal", "", "Temporal's address, for -floor")
 	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if *floorRole != "" {
+		if err := serveFloor(ctx, *floorRole, *temporal); err != nil {
+			fmt.Fprintln(os.Stderr, "bench:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	if *serve != "" {
 		if err := serveFiles(*serve); err != nil {
 			fmt.Fprintln(os.Stderr, "bench:", err)
@@ -51,8 +62,6 @@ func main() {
 	if o.against != "" {
 		o.only = "against"
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
 	if err := run(ctx, o); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
@@ -80,6 +89,7 @@ func run(ctx context.Context, o options) error {
 		{"boots", benchBoots},
 		{"reconcile", benchReconcile},
 		{"lists", benchLists},
+		{"floor", benchFloor},
 		{"against", benchAgainst},
 	}
 	for _, p := range parts {
