@@ -20,6 +20,10 @@ type options struct {
 	only   string // parts to run, comma-separated; "" = all
 	rounds int
 	kills  int
+	nodes  int           // of the part ten
+	within time.Duration // its legs end then at the latest
+	// available has its nodes made available by their enrolment, which leaves out two of its legs.
+	available bool
 	// against is a folder with the programs temper and temporal-dev of another tree; "" = none.
 	against string
 }
@@ -27,9 +31,12 @@ type options struct {
 func main() {
 	var o options
 	flag.StringVar(&o.temper, "temper", "bin/temper", "the temper binary")
-	flag.StringVar(&o.only, "only", "", "parts to run: deploy,handover,aggressive,zombie,inflight,cost,redfish,fleet,silent,power,memory,why,streams,boots,reconcile,against; empty = all")
+	flag.StringVar(&o.only, "only", "", "parts to run: deploy,handover,aggressive,zombie,inflight,cost,redfish,fleet,silent,power,memory,why,streams,boots,reconcile,ten,against; empty = all")
 	flag.IntVar(&o.rounds, "rounds", 3, "rounds of deploy and give-back")
 	flag.IntVar(&o.kills, "kills", 25, "conductors killed, and as many stopped")
+	flag.IntVar(&o.nodes, "nodes", 10_000, "nodes of the part ten")
+	flag.DurationVar(&o.within, "within", 2*time.Hour, "after which time the legs of the part ten end, done or not")
+	flag.BoolVar(&o.available, "available", false, "enrol the nodes of the part ten as available, instead of verifying and cleaning them")
 	flag.StringVar(&o.against, "against", "", "a folder with the programs temper and temporal-dev of another tree: only the comparison with it is run")
 	serve := flag.String("serve", "", "only serve the files of a folder, as the standard library does: boots compares with that")
 	flag.Parse()
@@ -71,6 +78,7 @@ func run(ctx context.Context, o options) error {
 		{"streams", benchStreams},
 		{"boots", benchBoots},
 		{"reconcile", benchReconcile},
+		{"ten", benchTen},
 		{"against", benchAgainst},
 	}
 	for _, p := range parts {
