@@ -47,9 +47,10 @@ type Config struct {
 type Service struct {
 	Config
 	queues *lockwait.Queues
+	starts chan struct{} // has one element for each workflow that is being started
 }
 
 // New makes a Service.
 func New(c Config) *Service {
-	return &Service{c, lockwait.New(lockwait.Config{Ends: c.Store, Wait: c.NodeLockedWait, Log: c.Log})}
+	return &Service{c, lockwait.New(lockwait.Config{Ends: c.Store, Wait: c.NodeLockedWait, Log: c.Log}), make(chan struct{}, startsAtOnce)}
 }

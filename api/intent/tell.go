@@ -2,6 +2,7 @@ package intent
 
 import (
 	"context"
+	"time"
 
 	"github.com/gin-gonic/gin"
 	"go.uber.org/zap"
@@ -29,10 +30,26 @@ const (
 	heardLate  = "Temporal does not answer: the request is accepted, and takes effect when Temporal answers"
 )
 
-// Start starts the workflow of an operation that was just committed. If that fails the
+// startsAtOnce is how many workflows an API process starts at a time, and startTurn is how long a request waits for its turn. More
+// starts at once make Temporal slower than StartTimeout, and it then works only on starts whose callers have given up. While
+// requests wait, their clients send no others, and what has begun goes on. docs/performance.md has the figures.
+const (
+	startsAtOnce = 8
+	startTurn    = 5 * time.Second
+)
+
+// Start starts the workflow of an operation that was just committed. If that fails, or if its turn does not come, the
 // request is not lost, only late: reconciliation finds the row and starts the workflow.
 func (s *Service) Start(c *gin.Context, o *node.Operation) {
-	s.tell(c, o, "start", startsLate, s.Operations.Start)
+	late := time.NewTimer(startTurn)
+	defer late.Stop()
+	select {
+	case s.starts <- struct{}{}:
+		defer func() { <-s.starts }()
+		s.tell(c, o, "start", startsLate, s.Operations.Start)
+	case <-late.C:
+		s.untold(c, o, "start", startsLate, fault.New(fault.Unavailable, "%d other workflows are being started", startsAtOnce))
+	}
 }
 
 // Nudge tells the workflow of o that somebody asked for something. If o is to end, the
@@ -65,10 +82,14 @@ func (s *Service) tell(c *gin.Context, o *node.Operation, what, warning string, 
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.Request.Context()), s.StartTimeout)
 	defer cancel()
 	if err := tell(ctx, o); err != nil {
-		c.Header(HeaderWarning, warning)
-		httpd.Logger(c).Warn("workflow not told, reconciliation will", zap.String("what", what),
-			zap.String("node", o.NodeUUID), zap.Int64("operation", o.ID), zap.Error(err))
+		s.untold(c, o, what, warning, err)
 	}
+}
+
+func (s *Service) untold(c *gin.Context, o *node.Operation, what, warning string, err error) {
+	c.Header(HeaderWarning, warning)
+	httpd.Logger(c).Warn("workflow not told, reconciliation will", zap.String("what", what),
+		zap.String("node", o.NodeUUID), zap.Int64("operation", o.ID), zap.Error(err))
 }
 
 // TemporalError gives an error its code if Temporal could not be reached. The refusal of

@@ -43,9 +43,10 @@ var dynamicConfig = dynamicconfig.StaticClient{
 	// Clients may send keepalive pings as often as this. The server closes the connection of a client that sends more.
 	dynamicconfig.KeepAliveMinTime.Key(): time.Second,
 
-	// New search attributes can be used only after this time. With the default of 2 s, the first workflow that sets one
-	// is refused and tries again only 10 s later. Until then it does nothing else either.
-	dynamicconfig.NamespaceCacheRefreshInterval.Key(): 100 * time.Millisecond,
+	// New namespaces and search attributes can be used only after this time. With the default of 2 s, the first workflow that
+	// sets one is refused and tries again only 10 s later. Until then it does nothing else either. Each of the four services
+	// reads all namespaces that often: with 100 ms that took a twelfth of this process's CPU while 10,000 operations ran.
+	dynamicconfig.NamespaceCacheRefreshInterval.Key(): 500 * time.Millisecond,
 
 	// Rate limits protect the tenants of a cluster from each other. Here they would only slow down the one tenant.
 	dynamicconfig.FrontendRPS.Key():                                                        1_000_000,
@@ -59,6 +60,10 @@ var dynamicConfig = dynamicconfig.StaticClient{
 	dynamicconfig.MatchingPersistenceMaxQPS.Key():                                          1_000_000,
 	dynamicconfig.WorkerPersistenceMaxQPS.Key():                                            1_000_000,
 	dynamicconfig.FrontendMaxNamespaceNamespaceReplicationInducingAPIsRPSPerInstance.Key(): 1_000,
+
+	// Workflows stay in the cache for an hour after their last change, also closed ones. With the default of 128,000 of them, 10,000
+	// operations made this process grow by 1.5 GB. One that is not there is read from the file.
+	dynamicconfig.HistoryCacheHostLevelMaxSize.Key(): 4000,
 
 	// Background scans and statistics for operators of clusters.
 	dynamicconfig.PersistenceHealthSignalMetricsEnabled.Key():     false,

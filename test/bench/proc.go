@@ -95,13 +95,15 @@ func perDeploy(before, after map[string]time.Duration, n int) string {
 	return fmt.Sprintf("ms of CPU each: %.1f =%s", float64(total.Microseconds())/1000/float64(n), b.String())
 }
 
-func median(d []time.Duration) time.Duration {
+func median(d []time.Duration) time.Duration { return quantile(d, 0.5) }
+
+func quantile(d []time.Duration, q float64) time.Duration {
 	if len(d) == 0 {
 		return 0
 	}
 	sorted := append([]time.Duration{}, d...)
 	sort.Slice(sorted, func(i, j int) bool { return sorted[i] < sorted[j] })
-	return sorted[len(sorted)/2]
+	return sorted[min(int(q*float64(len(sorted))), len(sorted)-1)]
 }
 
 func longest(d []time.Duration) time.Duration {
