@@ -9,8 +9,8 @@ import (
 	"go.temper.dev/temper/internal/jsonvalue"
 )
 
-// partSize is how long a part becomes before it is handed over.
-const partSize = 64 << 10
+// PartSize is how long a part becomes before it is handed over.
+const PartSize = 64 << 10
 
 // Parts is the body of an answer that is made while it is sent, so that a long list is never in memory as a whole. It appends JSON to b, and
 // gives b to send when it is long enough, which returns a buffer for the rest. If it returns an error, what it has sent is no whole answer.
@@ -34,7 +34,7 @@ func (l Collection[T]) Parts(q *Query, p Page, items iter.Seq2[*T, error]) Parts
 			if count++; count == p.Limit {
 				last = l.Marker(item)
 			}
-			if len(b) < partSize {
+			if len(b) < PartSize {
 				continue
 			}
 			if b, err = send(b); err != nil {

@@ -22,7 +22,10 @@ const partsWaiting = 64
 var errClientGone = errors.New("the client went away")
 
 // partBuffers are the buffers of parts that were sent.
-var partBuffers = sync.Pool{New: func() any { return new([]byte) }}
+var partBuffers = sync.Pool{New: func() any {
+	b := make([]byte, 0, format.PartSize+8<<10) // and the item that makes it full
+	return &b
+}}
 
 // partsMade is an answer as it is made.
 type partsMade struct {

@@ -96,7 +96,7 @@ func TestAnAnswerIsMadeAlthoughNobodyReadsIt(t *testing.T) {
 	made := make(chan struct{})
 	answer := answered(t, func(b []byte, send func([]byte) ([]byte, error)) (err error) {
 		for i := 0; i < partsWaiting && err == nil; i++ {
-			b, err = send(append(b, part[:partSize]...))
+			b, err = send(append(b, part[:format.PartSize]...))
 		}
 		close(made)
 		return err
@@ -104,7 +104,7 @@ func TestAnAnswerIsMadeAlthoughNobodyReadsIt(t *testing.T) {
 	<-made
 	read, err := io.Copy(io.Discard, answer.Body)
 	require.NoError(t, err)
-	require.EqualValues(t, partsWaiting*partSize, read)
+	require.EqualValues(t, partsWaiting*format.PartSize, read)
 }
 
 func TestAClientThatHangsUpEndsWhatIsMadeForIt(t *testing.T) {
@@ -120,5 +120,3 @@ func TestAClientThatHangsUpEndsWhatIsMadeForIt(t *testing.T) {
 	require.NoError(t, answer.Body.Close())
 	require.ErrorIs(t, <-ended, errClientGone)
 }
-
-const partSize = 64 << 10

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"iter"
+	"strconv"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -280,7 +281,14 @@ func (q *query) page(table, alias string, sorts map[string]string, p node.Page) 
 		q.and("(" + key + ")" + after + "(SELECT " + marked + " FROM " + table + " m WHERE m.uuid = @marker)")
 		q.args["marker"] = p.Marker
 	}
-	q.tail = " ORDER BY " + order + " LIMIT @limit"
-	q.args["limit"] = pageLimit(p.Limit)
+	q.tail = " ORDER BY " + order + " LIMIT "
+	// The usual limit is in the text. PostgreSQL takes one that it does not know for a tenth of the table, and plans the statement anew each
+	// time, because a plan for as many rows looks dearer.
+	if limit := pageLimit(p.Limit); limit == node.MaxLimit {
+		q.tail += strconv.Itoa(limit)
+	} else {
+		q.tail += "@limit"
+		q.args["limit"] = limit
+	}
 	return nil
 }
