@@ -3,6 +3,8 @@ package jsonvalue
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
+	"slices"
 	"strconv"
 )
 
@@ -96,12 +98,12 @@ func With(object []byte, added map[string]any) (Text, error) {
 	out := append(make([]byte, 0, len(object)+64*len(added)), object[:end]...)
 	empty := bytes.IndexByte(object, '"') < 0
 	var err error
-	for name, v := range added {
+	for _, name := range slices.Sorted(maps.Keys(added)) { // the same answer each time
 		if !empty {
 			out = append(out, ',')
 		}
 		empty = false
-		if out, err = Append(append(AppendString(out, name), ':'), v); err != nil {
+		if out, err = Append(append(AppendString(out, name), ':'), added[name]); err != nil {
 			return nil, err
 		}
 	}
@@ -113,8 +115,6 @@ func decodedWith(object []byte, added map[string]any) (Text, error) {
 	if err := Unmarshal(object, &all); err != nil {
 		return nil, err
 	}
-	for name, v := range added {
-		all[name] = v
-	}
+	maps.Copy(all, added)
 	return json.Marshal(all)
 }
