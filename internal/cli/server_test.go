@@ -206,7 +206,7 @@ func TestAgainstTheAPIItself(t *testing.T) {
 		{args: "ring nodes n1", out: "c1"},
 		{args: "ring nodes n9", err: "Node n9 could not be found"},
 		{args: "ring nodes n1 --driver redfish", err: "not both"},
-		{args: "node list --state enroll --fields name --sort name:desc --limit 2 -o yaml", out: "- links:"},
+		{args: "node list --state enroll --fields name --sort name:desc --limit 2 -o yaml", out: "    links:"},
 		{args: "node list --state asleep", err: `Provision state "asleep" is not valid; it is one of: enroll, verifying, manageable, available, deploying, `},
 		{args: "node list --sort frob", err: "frob"},
 		{args: "node show n1 -o json", out: `"row": 3`},

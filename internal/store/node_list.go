@@ -19,12 +19,16 @@ var nodeSort = func() map[string]string {
 	return keys
 }()
 
-// nodesSQL is for many nodes: it joins what node_relations looks up for one, which takes PostgreSQL half the time.
-const nodesSQL = `
+// pageSQL returns the statement of a page of nodes. end is the end of the SELECT of their rows, and with are further WITH queries, each after
+// a comma. It joins what node_relations looks up
+// for one node, which takes PostgreSQL half the time. The page is chosen first: among so many joins, PostgreSQL does not look for
+// the best place of a condition.
+func (q *query) pageSQL(with, end string) string {
+	return withCoverageSQL + with + `
 SELECT n.*, o.*, a.*, coalesce(t.owner, '') AS allocation_owner, coalesce('CUSTOM_MAINTENANCE' = ANY (t.traits), false) AS allocated_in_maintenance,
 	k.hostname AS ring_owner, CASE WHEN s.node_id IS NOT NULL THEN to_jsonb(s) END AS bmc_silence, coalesce(p.read_at, n.power_read_at) AS power_read_at,
 	v.quarantined, v.held AND v.covered, v.since, v.draining, coalesce(h.status, '')
-  FROM nodes n
+  FROM (SELECT n.* FROM nodes n` + end + `) n
   LEFT JOIN operations o ON o.node_id = n.id AND o.ended_at IS NULL
   LEFT JOIN agents a ON a.node_id = n.id
   LEFT JOIN allocations t ON t.node_id = n.id AND n.allocation_uuid IS NOT NULL
@@ -32,7 +36,8 @@ SELECT n.*, o.*, a.*, coalesce(t.owner, '') AS allocation_owner, coalesce('CUSTO
   LEFT JOIN bmc_silences s ON s.node_id = n.id
   LEFT JOIN power_readings p ON p.node_id = n.id AND p.written_at = n.power_read_at
   LEFT JOIN coverage v ON v.id = n.need_id
-  LEFT JOIN node_health h ON h.node_id = n.id`
+  LEFT JOIN node_health h ON h.node_id = n.id` + q.tail
+}
 
 // EachNode gives a page of the nodes that the filter selects, each with its open operation, its agent,
 // its quarantine and its health. Without a sort key the oldest come first.
@@ -125,31 +130,30 @@ func (q *query) nodesSQL() string {
 		of := func(projects, column string) string {
 			return "SELECT l.id FROM unnest(@" + projects + "::text[]) x (project) CROSS JOIN LATERAL (" + some("n."+column+" = x.project") + ") l"
 		}
-		return withCoverageSQL + q.pageOf(of("view_owners", "owner")+" UNION "+of("view_lessees", "lessee"))
+		return q.pageOf(of("view_owners", "owner") + " UNION " + of("view_lessees", "lessee"))
 	case q.view != nil:
 		q.only(q.view, "n")
 	}
 	switch {
 	case !q.quarantined:
-		return withCoverageSQL + nodesSQL + q.String()
+		return q.pageSQL("", q.String())
 	case !q.byID && q.maintained:
 		q.and("(n.maintenance OR " + quarantinedSQL + ")")
-		return withCoverageSQL + nodesSQL + q.String()
+		return q.pageSQL("", q.String())
 	case !q.byID:
 		q.and(quarantinedSQL)
-		return withCoverageSQL + nodesSQL + q.String()
+		return q.pageSQL("", q.String())
 	}
 	ids := "SELECT l.id FROM coverage x CROSS JOIN LATERAL (" + some("n.need_id = x.id") + ") l WHERE x.quarantined"
 	if q.maintained {
 		ids = "(" + some("n.maintenance") + ") UNION " + ids
 	}
-	return withCoverageSQL + q.pageOf(ids)
+	return q.pageOf(ids)
 }
 
-// pageOf returns the end of a statement of a page of those nodes whose ids a statement selects.
+// pageOf returns the statement of a page of those nodes whose ids a statement selects.
 func (q *query) pageOf(ids string) string {
-	return ", page AS MATERIALIZED (SELECT n.id FROM (" + ids + ") n" + q.tail + ")\n" +
-		nodesSQL + " WHERE n.id IN (SELECT p.id FROM page p)" + q.tail
+	return q.pageSQL(", page AS MATERIALIZED (SELECT n.id FROM ("+ids+") n"+q.tail+")", " WHERE n.id IN (SELECT p.id FROM page p)"+q.tail)
 }
 
 func (q *query) String() string {
