@@ -18,7 +18,7 @@ import (
 // database while it waits.
 const partsWaiting = 64
 
-// errClientGone tells a format.Parts that nobody takes its parts any more.
+// errClientGone ends a format.Parts whose client went away.
 var errClientGone = errors.New("the client went away")
 
 // partBuffers are the buffers of parts that were sent.
@@ -30,7 +30,7 @@ var partBuffers = sync.Pool{New: func() any {
 // partsMade is an answer as it is made.
 type partsMade struct {
 	parts chan []byte
-	gone  chan struct{} // closed when nobody takes parts any more
+	gone  chan struct{} // closed when the answer has ended, or its client went away
 	err   error         // known when parts is closed
 }
 

@@ -91,7 +91,7 @@ func TestAnErrorInTheMiddleEndsTheConnection(t *testing.T) {
 }
 
 // Else it would hold a connection of the database as long as it likes.
-func TestAnAnswerIsMadeAlthoughNobodyReadsIt(t *testing.T) {
+func TestAnAnswerIsMadeWhileItsClientDoesNotRead(t *testing.T) {
 	t.Parallel()
 	made := make(chan struct{})
 	answer := answered(t, func(b []byte, send func([]byte) ([]byte, error)) (err error) {

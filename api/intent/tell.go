@@ -31,8 +31,8 @@ const (
 )
 
 // startsAtOnce is how many workflows an API process starts at a time, and startTurn is how long a request waits for its turn. More
-// starts at once make Temporal slower than StartTimeout, and it then works only on starts whose callers have given up. While
-// requests wait, their clients send no others, and what has begun goes on. docs/performance.md has the figures.
+// starts at once make Temporal slower than StartTimeout, and it then works only on starts whose callers have given up. A client
+// that waits for its turn sends no other request meanwhile. docs/performance.md has the figures.
 const (
 	startsAtOnce = 8
 	startTurn    = 5 * time.Second
@@ -48,7 +48,7 @@ func (s *Service) Start(c *gin.Context, o *node.Operation) {
 		defer func() { <-s.starts }()
 		s.tell(c, o, "start", startsLate, s.Operations.Start)
 	case <-late.C:
-		s.untold(c, o, "start", startsLate, fault.New(fault.Unavailable, "%d other workflows are being started", startsAtOnce))
+		s.warnLate(c, o, "start", startsLate, fault.New(fault.Unavailable, "%d other workflows are being started", startsAtOnce))
 	}
 }
 
@@ -82,11 +82,11 @@ func (s *Service) tell(c *gin.Context, o *node.Operation, what, warning string, 
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.Request.Context()), s.StartTimeout)
 	defer cancel()
 	if err := tell(ctx, o); err != nil {
-		s.untold(c, o, what, warning, err)
+		s.warnLate(c, o, what, warning, err)
 	}
 }
 
-func (s *Service) untold(c *gin.Context, o *node.Operation, what, warning string, err error) {
+func (s *Service) warnLate(c *gin.Context, o *node.Operation, what, warning string, err error) {
 	c.Header(HeaderWarning, warning)
 	httpd.Logger(c).Warn("workflow not told, reconciliation will", zap.String("what", what),
 		zap.String("node", o.NodeUUID), zap.Int64("operation", o.ID), zap.Error(err))

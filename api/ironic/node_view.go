@@ -201,7 +201,7 @@ func withoutImage(info map[string]any) map[string]any {
 	return out
 }
 
-// textWithoutImage is an instance_info that nobody has decoded.
+// textWithoutImage is the JSON of an instance_info, which is shown withoutImage.
 type textWithoutImage []byte
 
 // AppendJSON makes textWithoutImage a jsonvalue.Appender.

@@ -9,7 +9,8 @@ type Listed struct {
 	Documents Documents
 }
 
-// Documents are the JSON objects of a node as the database has them. A list shows most of them unchanged, so that nobody need decode them.
+// Documents are the JSON objects of a node as the database has them. A list shows most of them as they are, which
+// saves decoding and encoding them.
 type Documents struct {
 	DriverInfo, DriverInternalInfo, Properties, Extra, InstanceInfo, NetworkData, RAIDConfig, TargetRAIDConfig []byte
 }

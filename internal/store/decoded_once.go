@@ -6,7 +6,7 @@ import (
 	"go.temper.dev/temper/internal/jsonvalue"
 )
 
-// decodedOnce decodes JSON that many rows have in common once. Nobody may change what it gives.
+// decodedOnce decodes JSON that many rows have in common once. Its callers share the values, and must not change them.
 type decodedOnce[V any] struct {
 	mu  sync.Mutex
 	all map[string]V

@@ -293,8 +293,8 @@ func (q *query) page(table, alias string, sorts map[string]string, p node.Page) 
 		q.args["marker"] = p.Marker
 	}
 	q.tail = " ORDER BY " + order + " LIMIT "
-	// The usual limit is in the text. PostgreSQL takes one that it does not know for a tenth of the table, and plans the statement anew each
-	// time, because a plan for as many rows looks dearer.
+	// The usual limit is in the text. PostgreSQL expects a limit in a parameter to be a tenth of the table. A plan for any limit then looks
+	// so expensive that PostgreSQL plans each list anew.
 	if limit := pageLimit(p.Limit); limit == node.MaxLimit {
 		q.tail += strconv.Itoa(limit)
 	} else {

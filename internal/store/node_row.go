@@ -153,8 +153,8 @@ type nodeScan struct {
 // columns are the columns from begin to before end; key is one that is never null in a row of their table.
 type columns struct{ begin, end, key int }
 
-// ScanRow makes a nodeScan a target of Scan (pgx.RowScanner). It leaves out the columns of an operation or agent that is not there: they are
-// half of a row.
+// ScanRow makes a nodeScan a target of Scan (pgx.RowScanner). If a node has no open operation or no
+// agent, it skips their columns, which are half of a row.
 func (s *nodeScan) ScanRow(rows pgx.Rows) (err error) {
 	if s.into == nil {
 		if err := s.place(rows); err != nil {
