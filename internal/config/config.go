@@ -43,7 +43,7 @@ func (c Process) TLS() bool { return c.TLSCert != "" }
 type Database struct {
 	URL        string `key:"database_url" secret:"url" help:"PostgreSQL, as postgres://user:password@host:port/database (required)"`
 	Plain      bool   `key:"database_plain" default:"false" help:"whether the connection to PostgreSQL may cross the network without TLS, where an internal network protects it"`
-	MaxConns   int    `key:"database_max_conns" default:"16" help:"connections that this process may hold"`
+	MaxConns   int    `key:"database_max_conns" default:"8" help:"connections that this process may hold"`
 	KeysetFile string `key:"keyset_file" help:"file with the keys that secrets are sealed with (temper keyset new makes one)"`
 	Keyset     string `key:"keyset" secret:"all" help:"the keys themselves, where there is no file for them"`
 }

@@ -59,7 +59,6 @@ func Defaults() map[string]string {
 		"random_page_cost":                "1.1",
 		"jit":                             "off",
 		"max_parallel_workers_per_gather": "0", // short queries; two cores are shared with Temporal
-		"autovacuum_naptime":              "15s",
 		"huge_pages":                      "off",
 		"log_line_prefix":                 "%m [%p] %a ",
 		"log_min_duration_statement":      "2s",

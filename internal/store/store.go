@@ -27,7 +27,7 @@ import (
 // Config says where the database is and how long it may take.
 type Config struct {
 	URL      string // postgres://..., required
-	MaxConns int32  // 0 = 16
+	MaxConns int32  // 0 = 8. Each connection plans its statements itself, and again after each ANALYZE, so that fewer cost less
 	// Keyset is the JSON of the keys that secrets are sealed with (NewKeyset).
 	Keyset string
 	// ReadKeyset reads the keyset, now and again while the process runs; nil = it is Keyset for ever. KeysetChanged is called, with nil, if it
@@ -60,7 +60,7 @@ const (
 	defaultStatement = 10 * time.Second
 	defaultConductor = 15 * time.Second
 	defaultInterval  = 3 * time.Second
-	defaultConns     = 16
+	defaultConns     = 8
 )
 
 // Store is the database. All methods may be used at the same time.
