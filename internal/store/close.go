@@ -35,8 +35,8 @@ UPDATE operations o SET repeats = s.repeats, repeats_since = s.since FROM same s
 
 // CloseOperation ends the operation and writes what its end does to its node
 // (closing.Operation), in one transaction. Closing what is closed with the same
-// outcome gives the same answer; another outcome is fault.Conflict, another run
-// fault.Lost. Where somebody asked for the node meanwhile, the operation that
+// outcome gives the same answer; another outcome is fault.Conflict, and so is End.Again,
+// which is for what is open; another run is fault.Lost. Where somebody asked for the node meanwhile, the operation that
 // follows (plan.FollowUp) is opened at once and returned; nil = the node is free.
 func (s *Store) CloseOperation(ctx context.Context, end node.End) (*node.Operation, error) {
 	end.Error = failure(end.Error)
@@ -84,7 +84,7 @@ func (c *closingTx) decide(b *pgx.Batch) error {
 		return noOperation(c.end.Operation)
 	case c.end.RunID != "" && c.op.RunID != "" && c.op.RunID != c.end.RunID:
 		return fault.New(fault.Lost, "operation %d is another run's", c.op.ID)
-	case c.op.EndedAt != nil && c.op.Outcome == c.end.Outcome:
+	case c.op.EndedAt != nil && c.op.Outcome == c.end.Outcome && !c.end.Again:
 		return errLeave
 	case c.op.EndedAt != nil:
 		return fault.Coded(fault.OperationEnded, "Operation %d of node %s has ended already: %s.", c.op.ID, c.op.NodeUUID, c.op.Outcome)

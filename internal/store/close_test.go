@@ -76,6 +76,9 @@ func TestClosingWhatIsClosed(t *testing.T) {
 	kind(t, fault.Lost, closeErr(s.CloseOperation(t.Context(), node.End{Operation: o.ID, RunID: "r2", Outcome: node.Failed})))
 	require.NoError(t, closeErr(s.CloseOperation(t.Context(), end)))
 	require.NoError(t, closeErr(s.CloseOperation(t.Context(), end)), "the same outcome again")
+	end.Again = true
+	kind(t, fault.Conflict, closeErr(s.CloseOperation(t.Context(), end)))
+	end.Again = false
 	end.Outcome = node.Succeeded
 	kind(t, fault.Conflict, closeErr(s.CloseOperation(t.Context(), end)))
 	end.RunID = "r2"
