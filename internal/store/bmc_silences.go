@@ -77,9 +77,9 @@ UPDATE bmc_silences s SET asked_at = clock_timestamp(), asked_by = @hostname, as
 	 WHERE b.next_at <= clock_timestamp() AND r.conductor_id = (SELECT c.id FROM conductors c WHERE c.hostname = @hostname)
 	   AND ` + powerReadableSQL + `
 	 ORDER BY b.next_at LIMIT @limit FOR UPDATE OF b SKIP LOCKED) due,
-	nodes n CROSS JOIN LATERAL node_relations(n.id, n.allocation_uuid, n.power_read_at) x
+	nodes n` + powerReadJoin + `
  WHERE s.node_id = due.node_id AND n.id = s.node_id
-RETURNING n.id, n.uuid::text, n.driver, n.interfaces, n.driver_info, coalesce(n.power_state, ''), x.power_read_at, coalesce(n.fault, ''), to_jsonb(s)`
+RETURNING n.id, n.uuid::text, n.driver, n.interfaces, n.driver_info, coalesce(n.power_state, ''), ` + powerReadSQL + `, coalesce(n.fault, ''), to_jsonb(s)`
 
 // SilentDue returns nodes like PowerDue, but of those whose BMC is silent and has to be asked now: those that were due first.
 // Silence is set, too. Nobody else asks these BMCs for within.

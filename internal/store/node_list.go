@@ -20,23 +20,18 @@ var nodeSort = func() map[string]string {
 }()
 
 // pageSQL returns the statement of a page of nodes. end is the end of the SELECT of their rows, and with are further WITH queries, each after
-// a comma. It joins what node_relations looks up for one node, which takes PostgreSQL half the time.
+// a comma.
 func (q *query) pageSQL(with, end string) string {
 	from := "nodes n"
 	if q.apart {
 		from, end = "(SELECT n.* FROM nodes n"+end+") n", q.tail
 	}
 	return withCoverageSQL + with + `
-SELECT n.*, o.*, a.*, coalesce(t.owner, '') AS allocation_owner, coalesce('CUSTOM_MAINTENANCE' = ANY (t.traits), false) AS allocated_in_maintenance,
-	k.hostname AS ring_owner, CASE WHEN s.node_id IS NOT NULL THEN to_jsonb(s) END AS bmc_silence, coalesce(p.read_at, n.power_read_at) AS power_read_at,
+SELECT n.*, o.*, a.*, ` + relationsSQL + `,
 	v.quarantined, v.held AND v.covered, v.since, v.draining, coalesce(h.status, '')
   FROM ` + from + `
   LEFT JOIN operations o ON o.node_id = n.id AND o.ended_at IS NULL
-  LEFT JOIN agents a ON a.node_id = n.id
-  LEFT JOIN allocations t ON t.node_id = n.id AND n.allocation_uuid IS NOT NULL
-  LEFT JOIN ring_owners w ON w.node_id = n.id LEFT JOIN conductors k ON k.id = w.conductor_id
-  LEFT JOIN bmc_silences s ON s.node_id = n.id
-  LEFT JOIN power_readings p ON p.node_id = n.id AND p.written_at = n.power_read_at
+  LEFT JOIN agents a ON a.node_id = n.id` + relationsJoin + `
   LEFT JOIN coverage v ON v.id = n.need_id
   LEFT JOIN node_health h ON h.node_id = n.id` + end
 }

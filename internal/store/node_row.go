@@ -46,7 +46,7 @@ var nodeTable = newTable(
 	optionalText("last_error", func(n *node.Node) *string { return &n.LastError }).by(onCreate|onMove).sorted("n"),
 	optionalText("power_state", func(n *node.Node) *node.PowerState { return &n.PowerState }).by(onMove).sorted("n"),
 	optionalText("target_power_state", func(n *node.Node) *node.PowerState { return &n.TargetPowerState }).by(onMove).sorted("n"),
-	unread[node.Node]("power_read_at"), // node_relations has when the power state was read last
+	unread[node.Node]("power_read_at"), // relationsSQL has when the power state was read last
 	optionalText("boot_mode", func(n *node.Node) *string { return &n.BootMode }).by(onMove).sorted("n"),
 	optional("secure_boot", "false", func(n *node.Node) **bool { return &n.SecureBoot }).sorted("n"),
 	flag("console_enabled", func(n *node.Node) *bool { return &n.ConsoleEnabled }).sorted("n"), // EnableConsole writes it
@@ -126,17 +126,8 @@ func (a *agentRow) mediumRead() *node.MediumReads {
 	return &out
 }
 
-// nodeRelations are the columns of the schema's function node_relations.
-var nodeRelations = newTable(
-	text("allocation_owner", func(n *node.Node) *string { return &n.AllocationOwner }),
-	flag("allocated_in_maintenance", func(n *node.Node) *bool { return &n.AllocatedInMaintenance }),
-	text("ring_owner", func(n *node.Node) *string { return &n.RingOwner }),
-	optional("bmc_silence", "", func(n *node.Node) **node.BMCSilence { return &n.Silence }),
-	optional("power_read_at", "", func(n *node.Node) **time.Time { return &n.PowerReadAt }),
-)
-
-// nodeScan reads rows of a node: n.*, o.*, a.*, r.* of nodes, operations (all null = none is open),
-// agents and, unless it is alone, node_relations. It finds the places of the columns with the first row.
+// nodeScan reads rows of a node: n.*, o.*, a.* of nodes, operations (all null = none is open) and
+// agents, and, unless it is alone, relationsSQL. It finds the places of the columns with the first row.
 type nodeScan struct {
 	alone  bool
 	listed *listedScan // nil = all JSON is decoded into the node
@@ -225,7 +216,7 @@ func eachNode(more ...any) func(pgx.Row) (node.Node, error) {
 	return eachScanned(&nodeScan{more: more})
 }
 
-// eachNodeAlone is eachNode for rows without the columns of node_relations. They cost most of the time that PostgreSQL needs to plan the
+// eachNodeAlone is eachNode for rows without relationsSQL. Its columns cost most of the time that PostgreSQL needs to plan the
 // statement, and it plans it again in each connection whenever autovacuum has looked at one of the tables. The node has no
 // AllocationOwner, AllocatedInMaintenance, RingOwner, Silence and PowerReadAt.
 func eachNodeAlone() func(pgx.Row) (node.Node, error) { return eachScanned(&nodeScan{alone: true}) }

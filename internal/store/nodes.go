@@ -16,37 +16,20 @@ import (
 )
 
 const (
-	shownByUUIDSQL = `
-SELECT n.*, o.*, a.*, r.*, v.quarantined, v.held AND v.covered, v.since, v.draining, coalesce(h.status, '')
+	// selectNode and selectShown read rows of nodeScan; the latter also have what eachShownNode reads.
+	selectNode  = `SELECT n.*, o.*, a.*, ` + relationsSQL + fromNodes
+	selectShown = `SELECT n.*, o.*, a.*, ` + relationsSQL + `, v.quarantined, v.held AND v.covered, v.since, v.draining, coalesce(h.status, '')` + fromNodes + `
+  LEFT JOIN node_health h ON h.node_id = n.id CROSS JOIN LATERAL need_coverage(n.need_id, @timeout) v`
+	fromNodes = `
   FROM nodes n
   LEFT JOIN operations o ON o.node_id = n.id AND o.ended_at IS NULL
-  LEFT JOIN agents a ON a.node_id = n.id CROSS JOIN LATERAL node_relations(n.id, n.allocation_uuid, n.power_read_at) r
-  LEFT JOIN node_health h ON h.node_id = n.id CROSS JOIN LATERAL need_coverage(n.need_id, @timeout) v
- WHERE n.uuid = @ident`
-	shownByNameSQL = `
-SELECT n.*, o.*, a.*, r.*, v.quarantined, v.held AND v.covered, v.since, v.draining, coalesce(h.status, '')
-  FROM nodes n
-  LEFT JOIN operations o ON o.node_id = n.id AND o.ended_at IS NULL
-  LEFT JOIN agents a ON a.node_id = n.id CROSS JOIN LATERAL node_relations(n.id, n.allocation_uuid, n.power_read_at) r
-  LEFT JOIN node_health h ON h.node_id = n.id CROSS JOIN LATERAL need_coverage(n.need_id, @timeout) v
- WHERE n.name = @ident`
+  LEFT JOIN agents a ON a.node_id = n.id` + relationsJoin
 
-	nodeByUUIDSQL = `
-SELECT n.*, o.*, a.*, r.* FROM nodes n
-  LEFT JOIN operations o ON o.node_id = n.id AND o.ended_at IS NULL
-  LEFT JOIN agents a ON a.node_id = n.id CROSS JOIN LATERAL node_relations(n.id, n.allocation_uuid, n.power_read_at) r
- WHERE n.uuid = @ident`
-	nodeByNameSQL = `
-SELECT n.*, o.*, a.*, r.* FROM nodes n
-  LEFT JOIN operations o ON o.node_id = n.id AND o.ended_at IS NULL
-  LEFT JOIN agents a ON a.node_id = n.id CROSS JOIN LATERAL node_relations(n.id, n.allocation_uuid, n.power_read_at) r
- WHERE n.name = @ident`
-
-	nodesByUUIDSQL = `
-SELECT n.*, o.*, a.*, r.* FROM nodes n
-  LEFT JOIN operations o ON o.node_id = n.id AND o.ended_at IS NULL
-  LEFT JOIN agents a ON a.node_id = n.id CROSS JOIN LATERAL node_relations(n.id, n.allocation_uuid, n.power_read_at) r
- WHERE n.uuid = ANY (@uuids::uuid[]) ORDER BY n.id LIMIT @limit`
+	shownByUUIDSQL = selectShown + ` WHERE n.uuid = @ident`
+	shownByNameSQL = selectShown + ` WHERE n.name = @ident`
+	nodeByUUIDSQL  = selectNode + ` WHERE n.uuid = @ident`
+	nodeByNameSQL  = selectNode + ` WHERE n.name = @ident`
+	nodesByUUIDSQL = selectNode + ` WHERE n.uuid = ANY (@uuids::uuid[]) ORDER BY n.id LIMIT @limit`
 
 	// The lock comes before the read, in a statement of its own: a statement that
 	// waited for a row's lock sees the other rows as they were before it waited.

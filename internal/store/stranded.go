@@ -21,9 +21,7 @@ SELECT n.id FROM nodes n
 	// The nodes are locked in a statement before (lockNodesSQL). Whoever opens an
 	// operation locks the node, too, so this one sees the operations of all of them.
 	nodesByIDsSQL = `
-SELECT n.*, o.*, a.*, r.*, clock_timestamp() FROM nodes n
-  LEFT JOIN operations o ON o.node_id = n.id AND o.ended_at IS NULL
-  LEFT JOIN agents a ON a.node_id = n.id CROSS JOIN LATERAL node_relations(n.id, n.allocation_uuid, n.power_read_at) r
+SELECT n.*, o.*, a.*, ` + relationsSQL + `, clock_timestamp()` + fromNodes + `
  WHERE n.id = ANY (@ids)`
 
 	strandedAtOnce = 200

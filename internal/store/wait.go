@@ -11,11 +11,10 @@ import (
 )
 
 const watchSQL = `
-SELECT n.*, o.*, a.*, r.*, (SELECT v.covered FROM need_coverage(n.need_id, @timeout) v),
+SELECT n.*, o.*, a.*, ` + relationsSQL + `, (SELECT v.covered FROM need_coverage(n.need_id, @timeout) v),
 	c.id IS NOT NULL, coalesce(conductor_alive(c, w, @timeout), false), coalesce(c.draining, false),
 	clock_timestamp(), CASE WHEN c.stopped_at IS NULL THEN 0 ELSE greatest(1, extract(epoch FROM clock_timestamp() - c.stopped_at) * 1000000) END::bigint
-  FROM operations o JOIN nodes n ON n.id = o.node_id LEFT JOIN agents a ON a.node_id = n.id
-  CROSS JOIN LATERAL node_relations(n.id, n.allocation_uuid, n.power_read_at) r
+  FROM operations o JOIN nodes n ON n.id = o.node_id LEFT JOIN agents a ON a.node_id = n.id` + relationsJoin + `
   LEFT JOIN conductors c ON c.hostname = o.conductor CROSS JOIN witness w
  WHERE o.id = @id`
 

@@ -499,7 +499,7 @@ CREATE INDEX operations_power_failed ON operations (ended_at) WHERE kind = 'powe
 CREATE INDEX operations_uncovered  ON operations (node_id) WHERE stalled = 'conductor' AND ended_at IS NULL;
 CREATE INDEX operations_asked      ON operations (asked_at) WHERE asked_at IS NOT NULL AND ended_at IS NULL;
 CREATE INDEX operations_missing    ON operations (id) WHERE missing_since IS NOT NULL;
-CREATE INDEX operations_of_node    ON operations (node_id); -- for the foreign key
+CREATE INDEX operations_of_node    ON operations (node_id, id); -- for the foreign key, and the latest of a node
 CREATE INDEX operations_by_node    ON operations (node_uuid, id);
 CREATE INDEX operations_by_kind    ON operations (kind, id);
 CREATE INDEX operations_by_conductor ON operations (conductor, id) WHERE conductor <> '';
@@ -1006,19 +1006,6 @@ CREATE FUNCTION usual_times(of_model text, of_image text, enough integer) RETURN
      WHERE t.model IN (of_model, '') AND t.image IN (of_image, '')
      ORDER BY t.step, t.samples >= enough DESC,
         CASE WHEN t.samples >= enough THEN t.image END DESC NULLS LAST, CASE WHEN t.samples >= enough THEN t.model END DESC NULLS LAST, t.image, t.model
-$$;
-
--- Returns what other tables say about a node: the owner of its allocation, whether the allocation asked for a node in maintenance,
--- the conductor that owns the node by the ring, the silence of its BMC (node.BMCSilence), and when its power state was read last. Nothing
--- else tells that: power_read_at of the node's row, which is power_written here, is when the state was written last.
-CREATE FUNCTION node_relations(node bigint, allocation uuid, power_written timestamptz) RETURNS TABLE (
-    allocation_owner text, allocated_in_maintenance boolean, ring_owner text, bmc_silence jsonb, power_read_at timestamptz
-) LANGUAGE sql STABLE AS $$
-    SELECT CASE WHEN allocation IS NOT NULL THEN (SELECT t.owner FROM allocations t WHERE t.node_id = node) END,
-        allocation IS NOT NULL AND EXISTS (SELECT FROM allocations t WHERE t.node_id = node AND 'CUSTOM_MAINTENANCE' = ANY (t.traits)),
-        (SELECT c.hostname FROM ring_owners w JOIN conductors c ON c.id = w.conductor_id WHERE w.node_id = node),
-        (SELECT to_jsonb(s) FROM bmc_silences s WHERE s.node_id = node),
-        coalesce((SELECT p.read_at FROM power_readings p WHERE p.node_id = node AND p.written_at = power_written), power_written)
 $$;
 
 -- Reports whether a person has put the node into maintenance, so that somebody looks after it.
