@@ -160,7 +160,8 @@ func (a *archive) KeepAudit(context.Context, time.Duration, int) (int, error) { 
 
 func (a *archive) ForgetTokens(context.Context, time.Duration) error { return nil }
 
-func (a *archive) LearnTimes(context.Context) (int, error) { return 0, nil }
+func (a *archive) LearnTimes(context.Context) (int, []int64, error)       { return 0, nil, nil }
+func (a *archive) ForgetOperations(context.Context, []int64) (int, error) { return 0, nil }
 
 func (a *archive) Open(context.Context) (map[string]bool, error) { return a.listed, a.listFails }
 

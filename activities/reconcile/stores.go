@@ -63,8 +63,10 @@ type Store interface {
 	// ForgetRequests deletes idempotency keys that are no longer honoured.
 	ForgetRequests(ctx context.Context) (int, error)
 	// LearnTimes counts how long the steps of operations took that have ended since the
-	// last tick, and returns the number of these operations.
-	LearnTimes(ctx context.Context) (int, error)
+	// last tick, and returns the number of these operations and the ids of their nodes.
+	LearnTimes(ctx context.Context) (operations int, nodes []int64, err error)
+	// ForgetOperations deletes the oldest operations of nodes.
+	ForgetOperations(ctx context.Context, nodes []int64) (int, error)
 	// ForgetEvents deletes events that are older than age, and all but the newest of the number most.
 	ForgetEvents(ctx context.Context, age time.Duration, most int) (int, error)
 	// KeepAudit drops what is older than age from the audit, and what is more than most rows.

@@ -114,9 +114,7 @@ WITH gone AS (DELETE FROM deleted_nodes d WHERE d.id = ANY(@ids) RETURNING d.nod
 history AS (
 	DELETE FROM events e WHERE e.seq IN (SELECT h.seq FROM event_retention f CROSS JOIN gone g CROSS JOIN LATERAL (
 		SELECT h.seq FROM events h WHERE h.node_id = g.node_id AND h.event_type <> '' AND h.seq <= f.swept_through OFFSET 0) h)),
-done AS (DELETE FROM operations o USING gone g WHERE o.node_uuid = g.uuid AND o.node_id IS NULL AND o.accepted_at <= g.deleted_at RETURNING o.id)
-DELETE FROM events e WHERE e.seq IN (SELECT t.seq FROM event_retention f CROSS JOIN done d CROSS JOIN LATERAL (
-	SELECT t.seq FROM events t WHERE t.operation_id = d.id AND t.operation_seq > 0 AND t.seq <= f.swept_through OFFSET 0) t)`
+done AS (DELETE FROM operations o USING gone g WHERE o.node_uuid = g.uuid AND o.node_id IS NULL AND o.accepted_at <= g.deleted_at RETURNING o.id)` + forgetTimelinesSQL
 
 	// forgetAtOnce bounds the work of one reconciliation.
 	forgetAtOnce = 200

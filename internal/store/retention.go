@@ -7,8 +7,11 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// HistoryKept is how many lines the history of a node keeps.
-const HistoryKept = 300
+// HistoryKept is how many lines the history of a node keeps, and OperationsKept how many of its operations stay.
+const (
+	HistoryKept    = 300
+	OperationsKept = 50
+)
 
 // forgetEventsSQL takes the oldest events that streams no longer need and that no statement before has judged, at most @limit. It
 // also takes what exceeds the bounds of their histories and timelines. It deletes what neither a history nor a timeline keeps. An event that
@@ -74,4 +77,44 @@ func (s *Store) ForgetEvents(ctx context.Context, age time.Duration, most int) (
 		}
 	}
 	return total, nil
+}
+
+const (
+	// An operation stays as long as a request with an idempotency key may be repeated that was answered with it. The newest one that
+	// has failed stays, too: it says why its node is as it is.
+	oldOperationsSQL = `
+SELECT old.id FROM unnest(@nodes::bigint[]) AS n (id) CROSS JOIN LATERAL (
+	SELECT o.id FROM operations o WHERE o.node_id = n.id ORDER BY o.id DESC OFFSET @kept) old
+ WHERE old.id <> coalesce((SELECT f.operation_id FROM last_failure(n.id) f), 0)
+   AND NOT EXISTS (SELECT FROM idempotency_keys k WHERE k.operation_id = old.id)
+ LIMIT @limit`
+
+	forgetOperationsSQL = `
+WITH done AS (DELETE FROM operations o WHERE o.id = ANY(@ids) AND o.ended_at IS NOT NULL RETURNING o.id)` + forgetTimelinesSQL
+
+	// forgetTimelinesSQL deletes the timelines of the operations done, but for events that a history keeps, or streams: ForgetEvents deletes
+	// those later.
+	forgetTimelinesSQL = `
+DELETE FROM events e WHERE e.seq IN (SELECT t.seq FROM event_retention f CROSS JOIN done d CROSS JOIN LATERAL (
+	SELECT t.seq FROM events t WHERE t.operation_id = d.id AND t.operation_seq > 0 AND t.event_type = '' AND t.seq <= f.swept_through OFFSET 0) t)`
+
+	forgetOperationsAtOnce = 2_000
+)
+
+// ForgetOperations deletes operations of these nodes, with their timelines. It keeps the latest OperationsKept of each node. It deletes a
+// bounded number of operations, and returns that number.
+func (s *Store) ForgetOperations(ctx context.Context, nodes []int64) (int, error) {
+	var ids []int64
+	err := s.inTx(ctx, "delete old operations", func(b *pgx.Batch) {
+		b.Queue(lockRetentionSQL) // so that what is judged meanwhile is seen
+		b.Queue(oldOperationsSQL, args{"nodes": nodes, "kept": OperationsKept, "limit": forgetOperationsAtOnce}).
+			Query(collect(&ids, func(r pgx.Row) (id int64, err error) { return id, r.Scan(&id) }))
+	}, func(b *pgx.Batch) error {
+		if len(ids) == 0 {
+			return errLeave
+		}
+		b.Queue(forgetOperationsSQL, args{"ids": ids})
+		return nil
+	})
+	return len(ids), err
 }

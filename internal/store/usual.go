@@ -37,7 +37,7 @@ learned AS (
 		took_ms = (excluded.took_ms || k.took_ms)[1:@kept], samples = least(excluded.samples + k.samples, @kept),
 		usual_ms = (SELECT percentile_disc(0.95) WITHIN GROUP (ORDER BY v) FROM unnest((excluded.took_ms || k.took_ms)[1:@kept]) v),
 		ended_at = greatest(excluded.ended_at, k.ended_at))
-SELECT count(*) FROM due`
+SELECT count(*), coalesce(array_agg(DISTINCT o.node_id) FILTER (WHERE o.node_id IS NOT NULL), '{}') FROM due JOIN operations o ON o.id = due.operation_id`
 
 	// forgetTimesSQL forgets first what is most specific, and then what ended longest ago.
 	forgetTimesSQL = `
@@ -57,9 +57,9 @@ SELECT u.step, u.usual_ms, u.samples, u.basis
 )
 
 // LearnTimes counts how long the steps of operations took that have ended since it was called
-// last, of a bounded number of operations. It returns that number. Any number of processes may
-// call it at once.
-func (s *Store) LearnTimes(ctx context.Context) (int, error) {
+// last, of a bounded number of operations. It returns that number, and the ids of their nodes. Any number of
+// processes may call it at once.
+func (s *Store) LearnTimes(ctx context.Context) (operations int, nodes []int64, err error) {
 	var written, held []string
 	for _, r := range node.StepRules() {
 		if r.WritesDisk {
@@ -69,14 +69,13 @@ func (s *Store) LearnTimes(ctx context.Context) (int, error) {
 			held = append(held, r.Step)
 		}
 	}
-	var operations int
-	_, err := s.one(ctx, "learn how long steps take", learnTimesSQL, args{"limit": learnAtOnce, "kept": node.SamplesKept, "written": written, "held": held},
-		func(r pgx.Row) error { return r.Scan(&operations) })
+	_, err = s.one(ctx, "learn how long steps take", learnTimesSQL, args{"limit": learnAtOnce, "kept": node.SamplesKept, "written": written, "held": held},
+		func(r pgx.Row) error { return r.Scan(&operations, &nodes) })
 	if err != nil || operations == 0 {
-		return 0, err
+		return 0, nil, err
 	}
 	_, err = s.exec(ctx, "forget how long steps took", forgetTimesSQL, args{"most": timesKept})
-	return operations, err
+	return operations, nodes, err
 }
 
 // UsualTimes returns how long steps usually take on n with the image that n's instance_info

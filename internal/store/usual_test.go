@@ -41,7 +41,7 @@ func of(t *testing.T, s *store.Store, uuid string) map[string]node.Usual {
 
 func learn(t *testing.T, s *store.Store, operations int) {
 	t.Helper()
-	learned, err := s.LearnTimes(t.Context())
+	learned, _, err := s.LearnTimes(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, operations, learned)
 }
@@ -133,7 +133,7 @@ func TestReconciliationsThatLearnAtOnceCountEachOperationOnce(t *testing.T) {
 	counted := make(chan int, 4)
 	for range cap(counted) {
 		go func() {
-			n, err := s.LearnTimes(context.WithoutCancel(t.Context()))
+			n, _, err := s.LearnTimes(context.WithoutCancel(t.Context()))
 			if err != nil {
 				n = -many
 			}
