@@ -70,16 +70,16 @@ func (s *Store) BMCAnswered(ctx context.Context, id int64, bmc string) error {
 	return err
 }
 
-const silentDueSQL = `
+var silentDueSQL = `
 UPDATE bmc_silences s SET asked_at = clock_timestamp(), asked_by = @hostname, asking = true, next_at = clock_timestamp() + @within::bigint * interval '1 microsecond'
   FROM (
 	SELECT b.node_id FROM bmc_silences b JOIN ring_owners r ON r.node_id = b.node_id JOIN nodes n ON n.id = b.node_id
 	 WHERE b.next_at <= clock_timestamp() AND r.conductor_id = (SELECT c.id FROM conductors c WHERE c.hostname = @hostname)
 	   AND ` + powerReadableSQL + `
 	 ORDER BY b.next_at LIMIT @limit FOR UPDATE OF b SKIP LOCKED) due,
-	nodes n` + powerReadJoin + `
+	nodes n` + powerRead.join() + `
  WHERE s.node_id = due.node_id AND n.id = s.node_id
-RETURNING n.id, n.uuid::text, n.driver, n.interfaces, n.driver_info, coalesce(n.power_state, ''), ` + powerReadSQL + `, coalesce(n.fault, ''), to_jsonb(s)`
+RETURNING n.id, n.uuid::text, n.driver, n.interfaces, n.driver_info, coalesce(n.power_state, ''), ` + powerRead.joined() + `, coalesce(n.fault, ''), to_jsonb(s)`
 
 // SilentDue returns nodes like PowerDue, but of those whose BMC is silent and has to be asked now: those that were due first.
 // Silence is set, too. Nobody else asks these BMCs for within.

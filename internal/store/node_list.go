@@ -27,11 +27,11 @@ func (q *query) pageSQL(with, end string) string {
 		from, end = "(SELECT n.* FROM nodes n"+end+") n", q.tail
 	}
 	return withCoverageSQL + with + `
-SELECT n.*, o.*, a.*, ` + relationsSQL + `,
+SELECT n.*, o.*, a.*, ` + joinedRelationsSQL + `,
 	v.quarantined, v.held AND v.covered, v.since, v.draining, coalesce(h.status, '')
   FROM ` + from + `
   LEFT JOIN operations o ON o.node_id = n.id AND o.ended_at IS NULL
-  LEFT JOIN agents a ON a.node_id = n.id` + relationsJoin + `
+  LEFT JOIN agents a ON a.node_id = n.id` + joinRelationsSQL + `
   LEFT JOIN coverage v ON v.id = n.need_id
   LEFT JOIN node_health h ON h.node_id = n.id` + end
 }

@@ -15,22 +15,24 @@ import (
 	"go.temper.dev/temper/internal/share"
 )
 
-const (
+var (
 	// selectNode and selectShown read rows of nodeScan; the latter also have what eachShownNode reads.
-	selectNode  = `SELECT n.*, o.*, a.*, ` + relationsSQL + fromNodes
-	selectShown = `SELECT n.*, o.*, a.*, ` + relationsSQL + `, v.quarantined, v.held AND v.covered, v.since, v.draining, coalesce(h.status, '')` + fromNodes + `
+	selectNode  = `SELECT n.*, o.*, a.*, ` + relationsSQL + fromNode
+	selectShown = `SELECT n.*, o.*, a.*, ` + relationsSQL + `, v.quarantined, v.held AND v.covered, v.since, v.draining, coalesce(h.status, '')` + fromNode + `
   LEFT JOIN node_health h ON h.node_id = n.id CROSS JOIN LATERAL need_coverage(n.need_id, @timeout) v`
-	fromNodes = `
+	fromNode = `
   FROM nodes n
   LEFT JOIN operations o ON o.node_id = n.id AND o.ended_at IS NULL
-  LEFT JOIN agents a ON a.node_id = n.id` + relationsJoin
+  LEFT JOIN agents a ON a.node_id = n.id`
 
 	shownByUUIDSQL = selectShown + ` WHERE n.uuid = @ident`
 	shownByNameSQL = selectShown + ` WHERE n.name = @ident`
 	nodeByUUIDSQL  = selectNode + ` WHERE n.uuid = @ident`
 	nodeByNameSQL  = selectNode + ` WHERE n.name = @ident`
 	nodesByUUIDSQL = selectNode + ` WHERE n.uuid = ANY (@uuids::uuid[]) ORDER BY n.id LIMIT @limit`
+)
 
+const (
 	// The lock comes before the read, in a statement of its own: a statement that
 	// waited for a row's lock sees the other rows as they were before it waited.
 	// NO KEY leaves agents, ports and history of the node writable.

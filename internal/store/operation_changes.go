@@ -123,7 +123,7 @@ SELECT n.*, o.*, a.*, ` + relationsSQL + `,
 	(SELECT jsonb_object_agg(u.step, jsonb_build_object('ms', u.usual_ms, 'samples', u.samples, 'basis', u.basis)) FROM usual_times(o.model, o.image, @enough) u),
 	q.name, q.conductor, q.repeated, q.left_us, q.answer_within, q.sent
   FROM o JOIN nodes n ON n.id = o.node_id
-  CROSS JOIN LATERAL bmc_request_under_way(o.node_id) q` + relationsJoin + `
+  CROSS JOIN LATERAL bmc_request_under_way(o.node_id) q
   LEFT JOIN agents a ON a.node_id = n.id`
 
 // fenceSQL raises the claim, so that its holder can't write any more. It returns no row if another

@@ -19,9 +19,9 @@ const powerReadableSQL = `n.driver = ANY (@drivers)
    AND NOT EXISTS (SELECT FROM operations o WHERE o.node_id = n.id AND o.ended_at IS NULL)`
 
 // A BMC that gives no answer is asked by itself (silentDueSQL).
-const powerDueSQL = `
-SELECT n.id, n.uuid::text, n.driver, n.interfaces, n.driver_info, coalesce(n.power_state, ''), ` + powerReadSQL + `, coalesce(n.fault, '')
-  FROM ring_owners r JOIN nodes n ON n.id = r.node_id` + powerReadJoin + `
+var powerDueSQL = `
+SELECT n.id, n.uuid::text, n.driver, n.interfaces, n.driver_info, coalesce(n.power_state, ''), ` + powerRead.joined() + `, coalesce(n.fault, '')
+  FROM ring_owners r JOIN nodes n ON n.id = r.node_id` + powerRead.join() + `
  WHERE r.conductor_id = (SELECT c.id FROM conductors c WHERE c.hostname = @hostname) AND r.node_id > @after
    AND ` + powerReadableSQL + `
    AND NOT EXISTS (SELECT FROM bmc_silences s WHERE s.node_id = n.id)
@@ -81,7 +81,7 @@ func (s *Store) DriverSecrets(ctx context.Context, nodes []node.Node) (map[int64
 }
 
 // powerReadAgainSQL compares with the row of the node as it is now, and takes no lock of it: a state that was written after the reading
-// is left alone, and one that is written later makes the row of power_readings void (powerReadJoin).
+// is left alone, and one that is written later makes the row of power_readings void (powerRead).
 const powerReadAgainSQL = `
 INSERT INTO power_readings AS p (node_id, written_at, read_at)
 SELECT n.id, n.power_read_at, d.read_at

@@ -18,14 +18,14 @@ SELECT n.id FROM nodes n
    AND NOT EXISTS (SELECT FROM operations o WHERE o.node_id = n.id AND o.ended_at IS NULL)
  LIMIT @limit`
 
-	// The nodes are locked in a statement before (lockNodesSQL). Whoever opens an
-	// operation locks the node, too, so this one sees the operations of all of them.
-	nodesByIDsSQL = `
-SELECT n.*, o.*, a.*, ` + relationsSQL + `, clock_timestamp()` + fromNodes + `
- WHERE n.id = ANY (@ids)`
-
 	strandedAtOnce = 200
 )
+
+// The nodes are locked in a statement before (lockNodesSQL). Whoever opens an
+// operation locks the node, too, so this one sees the operations of all of them.
+var nodesByIDsSQL = `
+SELECT n.*, o.*, a.*, ` + relationsSQL + `, clock_timestamp()` + fromNode + `
+ WHERE n.id = ANY (@ids)`
 
 // FailStranded ends the work on the nodes that are in a transient state, without an
 // operation, for longer than safe (closing.Stranded), and returns how many these were.

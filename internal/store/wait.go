@@ -10,11 +10,11 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-const watchSQL = `
+var watchSQL = `
 SELECT n.*, o.*, a.*, ` + relationsSQL + `, (SELECT v.covered FROM need_coverage(n.need_id, @timeout) v),
 	c.id IS NOT NULL, coalesce(conductor_alive(c, w, @timeout), false), coalesce(c.draining, false),
 	clock_timestamp(), CASE WHEN c.stopped_at IS NULL THEN 0 ELSE greatest(1, extract(epoch FROM clock_timestamp() - c.stopped_at) * 1000000) END::bigint
-  FROM operations o JOIN nodes n ON n.id = o.node_id LEFT JOIN agents a ON a.node_id = n.id` + relationsJoin + `
+  FROM operations o JOIN nodes n ON n.id = o.node_id LEFT JOIN agents a ON a.node_id = n.id
   LEFT JOIN conductors c ON c.hostname = o.conductor CROSS JOIN witness w
  WHERE o.id = @id`
 

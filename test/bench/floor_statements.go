@@ -38,7 +38,7 @@ var statementNames = []struct{ name, part string }{
 	{"API: reads", "FROM deploy_templates"},
 	{"API: audit", "INSERT INTO audit"},
 	{"API: accept, the node's row locked", "FROM nodes n WHERE n.uuid = $1 FOR NO KEY UPDATE"},
-	{"API: accept, the node's row locked", "AS power_read_at FROM nodes n LEFT JOIN operations o"},
+	{"API: accept, the node's row locked", "n.power_read_at) AS power_read_at FROM nodes n LEFT JOIN operations o"},
 	{"API: accept, the node's row locked", "FROM operations o WHERE o.node_id = (SELECT n.id FROM nodes"},
 	{"API: accept, the operation's row", "INSERT INTO operations AS o"},
 	{"begin", "SET run_id = $"},

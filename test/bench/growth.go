@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -73,15 +74,17 @@ func (m *memoryLog) print() {
 	fmt.Printf("  memory in MiB at 0, 25, 50, 75 and 100 %% of each leg (PostgreSQL: the shares of all its processes)\n")
 	for _, p := range m.processes {
 		fmt.Printf("    %-13s", p.Name)
+		most := peakOf(p.PID) // of PostgreSQL's many processes only one
 		for i, leg := range m.legs[1:] {
 			all := leg[p.Name]
+			most = max(most, slices.Max(all))
 			fmt.Printf(" %s", m.names[i+1])
 			for q := range quarters + 1 {
 				fmt.Printf(" %d", all[(len(all)-1)*q/quarters]>>20)
 			}
 			fmt.Print(";")
 		}
-		fmt.Printf(" at most %d\n", peakOf(p.PID)>>20)
+		fmt.Printf(" at most %d\n", most>>20)
 	}
 }
 
