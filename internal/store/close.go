@@ -35,8 +35,8 @@ UPDATE operations o SET repeats = s.repeats, repeats_since = s.since FROM same s
 
 // CloseOperation ends the operation and writes what its end does to its node
 // (closing.Operation), in one transaction. Closing what is closed with the same
-// outcome gives the same answer; another outcome is fault.Conflict, and so is End.Again,
-// which is for what is open; another run is fault.Lost. Where somebody asked for the node meanwhile, the operation that
+// outcome gives the same answer; another outcome is fault.Conflict, another run
+// fault.Lost. End.Again closes only what is open, and is fault.Conflict otherwise. Where somebody asked for the node meanwhile, the operation that
 // follows (plan.FollowUp) is opened at once and returned; nil = the node is free.
 func (s *Store) CloseOperation(ctx context.Context, end node.End) (*node.Operation, error) {
 	end.Error = failure(end.Error)

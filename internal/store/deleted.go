@@ -107,8 +107,6 @@ const (
 SELECT d.id FROM deleted_nodes d WHERE d.deleted_at < clock_timestamp() - @age * interval '1 microsecond'
  ORDER BY d.deleted_at LIMIT @limit FOR UPDATE SKIP LOCKED`
 
-	lockRetentionSQL = `SELECT FROM event_retention FOR UPDATE`
-
 	forgetSQL = `
 WITH gone AS (DELETE FROM deleted_nodes d WHERE d.id = ANY(@ids) RETURNING d.node_id, d.uuid, d.deleted_at),
 history AS (
@@ -123,17 +121,5 @@ done AS (DELETE FROM operations o USING gone g WHERE o.node_uuid = g.uuid AND o.
 // ForgetDeleted deletes the records of nodes that were deleted longer ago, but of a
 // bounded number of nodes at a time. It returns that number.
 func (s *Store) ForgetDeleted(ctx context.Context, olderThan time.Duration) (int, error) {
-	var ids []int64
-	err := s.inTx(ctx, "forget deleted nodes", func(b *pgx.Batch) {
-		b.Queue(lockRetentionSQL) // so that what is judged meanwhile is seen
-		b.Queue(forgottenSQL, args{"age": micros(olderThan), "limit": forgetAtOnce}).
-			Query(collect(&ids, func(r pgx.Row) (id int64, err error) { return id, r.Scan(&id) }))
-	}, func(b *pgx.Batch) error {
-		if len(ids) == 0 {
-			return errLeave
-		}
-		b.Queue(forgetSQL, args{"ids": ids})
-		return nil
-	})
-	return len(ids), err
+	return s.forget(ctx, "forget deleted nodes", forgottenSQL, args{"age": micros(olderThan), "limit": forgetAtOnce}, forgetSQL)
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // relation is a column that says what another table has about the node n of a statement. A list joins that table. A statement of one node
-// looks the value up instead: PostgreSQL needs longer to begin so many joins than for one row.
+// looks the value up instead, because PostgreSQL needs more time to start that many joins than to look up one row.
 type relation struct {
 	column string
 	value  string // an expression of the row
@@ -39,7 +39,7 @@ var nodeRelations = newTable(
 	optional("power_read_at", "", func(n *node.Node) **time.Time { return &n.PowerReadAt }),
 )
 
-// relationsSQL has the columns of relations for a statement of one node, and joinedRelationsSQL for a list, which has joinRelationsSQL.
+// relationsSQL has the columns of relations for a statement of one node or a few, and joinedRelationsSQL for a list, which has joinRelationsSQL.
 var (
 	relationsSQL, joinedRelationsSQL = func() (one, list string) {
 		var ones, lists []string

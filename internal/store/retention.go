@@ -80,12 +80,13 @@ func (s *Store) ForgetEvents(ctx context.Context, age time.Duration, most int) (
 }
 
 const (
-	// An operation stays as long as a request with an idempotency key may be repeated that was answered with it. The newest one that
-	// has failed stays, too: it says why its node is as it is.
+	// The newest operation of each kind stays, and the newest that has failed: they say why the node is as it is, also after many undos
+	// that failed. An operation that answered a request with an idempotency key stays as long as the key.
 	oldOperationsSQL = `
 SELECT old.id FROM unnest(@nodes::bigint[]) AS n (id) CROSS JOIN LATERAL (
-	SELECT o.id FROM operations o WHERE o.node_id = n.id ORDER BY o.id DESC OFFSET @kept) old
- WHERE old.id <> coalesce((SELECT f.operation_id FROM last_failure(n.id) f), 0)
+	SELECT o.id, o.kind FROM operations o WHERE o.node_id = n.id ORDER BY o.id DESC OFFSET @kept) old
+ WHERE EXISTS (SELECT FROM operations e WHERE e.node_id = n.id AND e.kind = old.kind AND e.id > old.id)
+   AND old.id <> coalesce((SELECT f.operation_id FROM last_failure(n.id) f), 0)
    AND NOT EXISTS (SELECT FROM idempotency_keys k WHERE k.operation_id = old.id)
  LIMIT @limit`
 
@@ -98,23 +99,32 @@ WITH done AS (DELETE FROM operations o WHERE o.id = ANY(@ids) AND o.ended_at IS 
 DELETE FROM events e WHERE e.seq IN (SELECT t.seq FROM event_retention f CROSS JOIN done d CROSS JOIN LATERAL (
 	SELECT t.seq FROM events t WHERE t.operation_id = d.id AND t.operation_seq > 0 AND t.event_type = '' AND t.seq <= f.swept_through OFFSET 0) t)`
 
+	lockRetentionSQL = `SELECT FROM event_retention FOR UPDATE`
+
 	forgetOperationsAtOnce = 2_000
 )
 
-// ForgetOperations deletes operations of these nodes, with their timelines. It keeps the latest OperationsKept of each node. It deletes a
-// bounded number of operations, and returns that number.
+// ForgetOperations deletes operations of these nodes, with their timelines. It keeps the latest OperationsKept of each node, the newest of
+// each kind and the newest that has failed. It deletes a bounded number of operations, and returns that number.
 func (s *Store) ForgetOperations(ctx context.Context, nodes []int64) (int, error) {
+	return s.forget(ctx, "delete old operations", oldOperationsSQL, args{"nodes": nodes, "kept": OperationsKept, "limit": forgetOperationsAtOnce}, forgetOperationsSQL)
+}
+
+// forget deletes rows with their events: find selects their ids, and remove deletes those with @ids. It returns how many find has selected.
+func (s *Store) forget(ctx context.Context, what, find string, a args, remove string) (int, error) {
 	var ids []int64
-	err := s.inTx(ctx, "delete old operations", func(b *pgx.Batch) {
-		b.Queue(lockRetentionSQL) // so that what is judged meanwhile is seen
-		b.Queue(oldOperationsSQL, args{"nodes": nodes, "kept": OperationsKept, "limit": forgetOperationsAtOnce}).
-			Query(collect(&ids, func(r pgx.Row) (id int64, err error) { return id, r.Scan(&id) }))
+	err := s.inTx(ctx, what, func(b *pgx.Batch) {
+		b.Queue(lockRetentionSQL) // ForgetEvents does not run meanwhile
+		b.Queue(find, a).Query(collect(&ids, func(r pgx.Row) (id int64, err error) { return id, r.Scan(&id) }))
 	}, func(b *pgx.Batch) error {
 		if len(ids) == 0 {
 			return errLeave
 		}
-		b.Queue(forgetOperationsSQL, args{"ids": ids})
+		b.Queue(remove, args{"ids": ids})
 		return nil
 	})
-	return len(ids), err
+	if err != nil {
+		return 0, err
+	}
+	return len(ids), nil
 }

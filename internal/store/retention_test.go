@@ -14,9 +14,15 @@ import (
 func TestANodeKeepsItsLatestOperations(t *testing.T) {
 	t.Parallel()
 	s, url := openURL(t)
-	failed, first := running(t, s)
-	busy := failed.UUID
-	_, err := s.CloseOperation(t.Context(), node.End{Operation: first.ID, Outcome: node.Failed, Error: "smoke", Cause: fault.BMCSilent})
+	n, deployed := running(t, s)
+	busy := n.UUID
+	_, err := s.CloseOperation(t.Context(), node.End{Operation: deployed.ID, Outcome: node.Succeeded})
+	require.NoError(t, err)
+	failed, err := s.Request(t.Context(), busy, func(*node.Node) (*node.Request, error) {
+		return &node.Request{Open: &node.Operation{Kind: node.KindPower}, Apply: func(*node.Node) {}}, nil
+	})
+	require.NoError(t, err)
+	_, err = s.CloseOperation(t.Context(), node.End{Operation: failed.ID, Outcome: node.Failed, Error: "smoke", Cause: fault.BMCSilent})
 	require.NoError(t, err)
 	quiet := server(t, s, "small", "http://i/a")
 	took(t, s, quiet, node.Step{Step: node.StepDeploy}, time.Second)
@@ -47,10 +53,10 @@ func TestANodeKeepsItsLatestOperations(t *testing.T) {
 		require.Equal(t, want, gone)
 	}
 	forget(more - 1)
-	require.Equal(t, append(append([]int64{}, before[:store.OperationsKept+1]...), first.ID), ids(busy), "the latest, the one with a key and the one that has failed")
+	require.Equal(t, append(append([]int64{}, before[:store.OperationsKept+1]...), failed.ID, deployed.ID), ids(busy), "the latest, the one with a key, the one that has failed and the only deploy")
 	require.Len(t, ids(quiet), 1)
 	require.Zero(t, ask[int](t, url, `SELECT count(*) FROM events e WHERE e.operation_seq > 0 AND e.event_type = '' AND NOT EXISTS (SELECT FROM operations o WHERE o.id = e.operation_id)`))
-	require.NotZero(t, ask[int](t, url, `SELECT count(*) FROM events e WHERE e.operation_seq > 0 AND e.operation_id = $1`, first.ID))
+	require.NotZero(t, ask[int](t, url, `SELECT count(*) FROM events e WHERE e.operation_seq > 0 AND e.operation_id = $1`, deployed.ID))
 
 	raw(t, url, `DELETE FROM idempotency_keys`)
 	forget(0) // no operation of the node has ended since
